@@ -39,7 +39,9 @@ const planNames: Readonly<Record<Plan, string>> = {
 
 /** @throws HTTPException 404 if the organization is unknown, 403 if the token, the role, or the plan is not sufficient. */
 export function authorize(
-  { store, caller, organization }: { store: Store; caller: Caller; organization: string },
+  store: Store,
+  caller: Caller,
+  organization: string,
   { role: required, plan: needed = "free", write = false }: Requirement,
 ): OrganizationAccess {
   const plan = getPlan(organization);

@@ -2,6 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { describeIssue } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
+import { readJson } from "../core/text.ts";
 import { fieldProblems } from "../hub/validation/arguments.ts";
 
 const maxListedProblems = 5;
@@ -46,12 +47,8 @@ export function parseRequestJson<Schema extends z.core.$ZodType>(
   text: string,
   name: string,
 ): z.output<Schema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalidRequest([`${name}: expected JSON`]);
-  }
+  const value = readJson(text);
+  if (value === undefined) throw invalidRequest([`${name}: expected JSON`]);
   return parseRequest(schema, value, name);
 }
 

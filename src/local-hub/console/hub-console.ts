@@ -112,7 +112,7 @@ function jobsApi(hub: HubContext): ConsoleResource {
       const { id, after } = readQuery(context, jobQuery);
       const job = store.jobs.get(id);
       if (!job) throw notFound("This job does not exist. The local Hub keeps the latest 1,000 jobs. Reload the list.");
-      return context.json(toJobDetails(hub, { job, after }));
+      return context.json(toJobDetails(hub, job, after));
     });
   };
 }
@@ -131,10 +131,7 @@ function toJobInfo(runner: HubContext["jobs"], job: StoredJob): JobInfo {
   };
 }
 
-function toJobDetails(
-  { store, jobs }: HubContext,
-  { job, after }: { job: StoredJob; after: number | undefined },
-): JobDetails {
+function toJobDetails({ store, jobs }: HubContext, job: StoredJob, after: number | undefined): JobDetails {
   const { id, createdBy, definition, secretNames, failureCount = 0 } = job;
   const { flavor, dockerImage, spaceId, attempts, timeoutSeconds, environment } = definition;
   const image = dockerImage ?? spaceId;
@@ -181,30 +178,24 @@ function toEventInfo(hub: HubContext, event: ListedEvent): EventInfo {
     ...{ id, at, scope, action, repository: repo, user, isPayloadOnly, unlisted },
     deliveries: deliveries.map((delivery) => toEventDelivery(hub, delivery)),
     skipped: skipped.map(({ webhookId, url, reason }) => ({
-      ...{ webhookId, name: nameOf(hub, { webhookId, url }), reason: skipReasonText(reason) },
+      ...{ webhookId, name: nameOf(hub, webhookId, url), reason: skipReasonText(reason) },
     })),
   };
 }
 
 /** Names a webhook by its current target, or a deleted webhook by the URL at the time of the event. */
-function nameOf({ store }: Pick<HubContext, "store">, { webhookId, url }: { webhookId: string; url: string }): string {
+function nameOf({ store }: HubContext, webhookId: string, url: string): string {
   const webhook = store.webhooks.get(webhookId);
   return webhook ? nameOfWebhook(webhook) : url;
 }
 
 /** Describes a delivery by its attempts. Nothing else is stored about deliveries that are not pending. */
-function toEventDelivery(
-  { store }: Pick<HubContext, "store">,
-  { webhookId, deliveryId, url }: StoredEvent["deliveries"][number],
-): EventDelivery {
+function toEventDelivery(hub: HubContext, fired: StoredEvent["deliveries"][number]): EventDelivery {
+  const { webhookId, deliveryId, url } = fired;
+  const { store } = hub;
   const latest = store.deliveries.latestAttempt(deliveryId);
   const isPending = store.deliveries.getPending(deliveryId) !== undefined;
-  const delivery = {
-    webhookId,
-    deliveryId,
-    name: nameOf({ store }, { webhookId, url }),
-    attempts: latest?.attempt ?? 0,
-  };
+  const delivery = { webhookId, deliveryId, name: nameOf(hub, webhookId, url), attempts: latest?.attempt ?? 0 };
   if (!latest) {
     if (isPending) return { ...delivery, status: "queued" };
     // The attempts of a deleted webhook are deleted, and old attempts of a busy webhook.

@@ -18,6 +18,7 @@ import { cutAt, shorten, toShellWord } from "../../core/text.ts";
 import { defaultPort } from "../../core/urls.ts";
 import { suspendedAfterFailure, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
 import { summarizeEvent } from "../../payload/names.ts";
+import type { Watched } from "../../payload/watch.ts";
 import { developmentTokens, localUser } from "../accounts.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 import type { UnfiredWebhook } from "../events/publish-change.ts";
@@ -121,10 +122,7 @@ function findWebhook({ store }: HubContext, id: string): StoredWebhook {
 }
 
 /** @throws `NOT_FOUND`. */
-function findAttempt(
-  hub: HubContext,
-  { id, logId }: z.infer<typeof attemptKey>,
-): { webhook: StoredWebhook; attempt: HubDeliveryAttempt } {
+function findAttempt(hub: HubContext, { id, logId }: z.infer<typeof attemptKey>) {
   const webhook = findWebhook(hub, id);
   const attempt = hub.store.deliveries.attempt(id, logId);
   if (!attempt) throw notFound("This attempt is no longer stored. The local Hub keeps the latest 100 of each webhook.");
@@ -135,12 +133,10 @@ export function notFound(message: string): WebhookError {
   return new WebhookError(message, { code: "NOT_FOUND", status: 404 });
 }
 
-type WebhookContext = Pick<HubContext, "store" | "dispatcher" | "hubUrl">;
-
 const maxBodyCharacters = 1_048_576;
 const maxNameCharacters = 100;
 
-function toWebhookInfo({ store, dispatcher }: WebhookContext, webhook: StoredWebhook): WebhookInfo {
+function toWebhookInfo({ store, dispatcher }: HubContext, webhook: StoredWebhook): WebhookInfo {
   const { secretIsSet, lastTriggerAt: _text, ...summary } = summarizeWebhook(webhook);
   const { triggersPerDay, suspendAfter } = dispatcher.limits;
   const [last] = store.deliveries.attempts(webhook.id, { limit: 1 });
@@ -166,7 +162,7 @@ export function nameOfWebhook(webhook: StoredWebhook): string {
   }
 }
 
-function toWebhookDetails(context: WebhookContext, webhook: StoredWebhook): WebhookDetails {
+function toWebhookDetails(context: HubContext, webhook: StoredWebhook): WebhookDetails {
   const { deliveries } = context.store;
   return {
     ...toWebhookInfo(context, webhook),
@@ -219,12 +215,7 @@ function createCommand({ hubUrl }: { hubUrl: string }): string {
 /** The command that triggers an event for a webhook. By default, for a repository that need not exist. */
 export function triggerCommand(
   { hubUrl }: { hubUrl: string },
-  {
-    watched = [],
-    domains = [],
-  }: Partial<Pick<Parameters<typeof triggerArguments>[0], "watched">> & {
-    domains?: readonly string[];
-  } = {},
+  { watched = [], domains = [] }: { watched?: readonly Watched<string>[]; domains?: readonly string[] } = {},
 ): string {
   const words = triggerArguments({ watched, scopes: domains });
   return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")} --hub-url ${toShellWord(hubUrl)}`;

@@ -51,7 +51,7 @@ interface Waiter {
 /** Sends deliveries to URLs and jobs, retries failed deliveries, suspends failing webhooks, and records the attempts. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #queues = new WebhookQueues({ maxConcurrent: maxConcurrentAttempts });
+  readonly #queues = new WebhookQueues();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #waiters = new Map<string, Waiter>();
   /** Called when no delivery is pending, or the dispatcher closes. */
@@ -106,8 +106,8 @@ export class Dispatcher {
     return this.#options.limits;
   }
 
-  triggersToday(webhook: StoredWebhook): number {
-    return this.#triggersToday(webhook, this.#options.now());
+  triggersToday(webhook: StoredWebhook, at = this.#options.now()): number {
+    return isSameDay(webhook, at) ? webhook.triggersToday : 0;
   }
 
   canFire(webhook: StoredWebhook): boolean {
@@ -167,7 +167,7 @@ export class Dispatcher {
   /** Returns `false` if the webhook has reached its daily limit. */
   #countTrigger(webhook: StoredWebhook, at: number): boolean {
     const { store, limits, log } = this.#options;
-    const triggersToday = this.#triggersToday(webhook, at);
+    const triggersToday = this.triggersToday(webhook, at);
     if (triggersToday >= limits.triggersPerDay) {
       log.warn(
         { webhook: webhook.id, triggersPerDay: limits.triggersPerDay },
@@ -178,10 +178,6 @@ export class Dispatcher {
     const dayBeganAt = isSameDay(webhook, at) ? webhook.dayBeganAt : at;
     store.webhooks.put({ ...webhook, dayBeganAt, triggersToday: triggersToday + 1, lastTriggerAt: at });
     return true;
-  }
-
-  #triggersToday(webhook: StoredWebhook, at: number): number {
-    return isSameDay(webhook, at) ? webhook.triggersToday : 0;
   }
 
   #schedule(scheduled: ScheduledDelivery): void {
@@ -340,14 +336,8 @@ function isSameDay({ dayBeganAt }: StoredWebhook, at: number): boolean {
 /** Runs deliveries in one queue per webhook, so that a slow receiver does not delay other webhooks. */
 class WebhookQueues {
   readonly #queues = new Map<string, WebhookQueue>();
-  readonly #maxConcurrent: number;
   #running = 0;
   #stopped: PromiseWithResolvers<void> | undefined;
-
-  /** @param options.maxConcurrent the maximum number of tasks of one webhook that run at the same time. */
-  constructor({ maxConcurrent }: { maxConcurrent: number }) {
-    this.#maxConcurrent = maxConcurrent;
-  }
 
   /** Adds a task to the queue of a webhook. The task must not reject. */
   add(webhookId: string, task: Task): void {
@@ -365,7 +355,7 @@ class WebhookQueues {
   }
 
   #runNext(webhookId: string, queue: WebhookQueue): void {
-    while (queue.running < this.#maxConcurrent && !this.#stopped) {
+    while (queue.running < maxConcurrentAttempts && !this.#stopped) {
       const task = queue.waiting.shift();
       if (!task) break;
       queue.running += 1;

@@ -4,7 +4,7 @@ import type { StoredDiscussion } from "../store/discussion-store.ts";
 import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import type { HubEvent, ParsedEvent } from "./event-request.ts";
-import type { RepositoryChange } from "./repository-change.ts";
+import type { RepositoryChange, UpdatedRef } from "./repository-change.ts";
 
 /** Whether the current request has the token of the server of a dev session. */
 export const isServerRequest = new AsyncLocalStorage<boolean>();
@@ -135,7 +135,7 @@ export class ScenarioRecorder {
     const base = number === 0 ? oldSha : discussions.get({ repositoryId: repository.id, num: number })?.baseCommit;
     this.#setUp(context, { ...repository, headSha: (newSha && base) ?? repository.headSha ?? "" });
     this.#setUpDiscussion(context, repository, number, { head: oldSha ?? newSha ?? null });
-    const fields = newSha && this.#describePush(context, { repository, updatedRefs: [{ ref, oldSha, newSha }] });
+    const fields = newSha && this.#describePush(context, repository, [{ ref, oldSha, newSha }]);
     if (fields) this.#add({ repo: { type, name }, event: { scope: "repo.content", action: "update" }, ...fields });
     this.#notes.delete(fromBefore);
     return this.stop(context);
@@ -174,7 +174,7 @@ export class ScenarioRecorder {
         const merges = discussions.list(repository.id).map(({ changes }) => changes?.mergeCommitId);
         // The event of the pull request makes this change.
         if (updatedRefs.some(({ newSha }) => newSha !== null && merges.includes(newSha))) return undefined;
-        return this.#describePush(context, { repository, updatedRefs });
+        return this.#describePush(context, repository, updatedRefs);
       }
       case "discussion create":
         return discussion && this.#describeNew(context, repository, discussion);
@@ -204,10 +204,8 @@ export class ScenarioRecorder {
 
   #describePush(
     context: Recorded,
-    {
-      repository,
-      updatedRefs,
-    }: { repository: StoredRepository; updatedRefs: NonNullable<RepositoryChange["updatedRefs"]> },
+    repository: StoredRepository,
+    updatedRefs: readonly UpdatedRef[],
   ): Partial<HubEvent> | undefined {
     const { content } = context.store;
     const [{ ref, oldSha, newSha } = { ref: "", oldSha: null, newSha: null }] = updatedRefs;

@@ -26,7 +26,7 @@ export function editTree(trees: TreeStore, base: string | undefined, changes: re
 
 function add(trees: TreeStore, root: EditedFolder, change: Exclude<TreeChange, { deleted: unknown }>): void {
   const { path } = change;
-  const { folders, name } = splitName(path);
+  const { folders, name } = splitPath(path);
   let folder = root;
   for (const segment of folders) {
     const next = openFolder(trees, folder, segment) ?? new Map();
@@ -48,12 +48,9 @@ function add(trees: TreeStore, root: EditedFolder, change: Exclude<TreeChange, {
   folder.set(name, { name, type: "directory", oid: change.folder.oid, size: 0 });
 }
 
-function remove(
-  trees: TreeStore,
-  root: EditedFolder,
-  { path, deleted }: Extract<TreeChange, { deleted: unknown }>,
-): void {
-  const { folders, name } = splitName(path);
+function remove(trees: TreeStore, root: EditedFolder, change: Extract<TreeChange, { deleted: unknown }>): void {
+  const { path, deleted } = change;
+  const { folders, name } = splitPath(path);
   let folder: EditedFolder | undefined = root;
   for (const segment of folders) folder = folder && openFolder(trees, folder, segment);
   const existing = folder?.get(name);
@@ -85,26 +82,20 @@ function store(trees: TreeStore, folder: EditedFolder): string | undefined {
   return entries.length === 0 ? undefined : trees.put(entries);
 }
 
-function splitName(path: string): { folders: string[]; name: string } {
-  const segments = splitPath(path);
-  return { folders: segments.slice(0, -1), name: segments.at(-1) ?? "" };
-}
-
 const maxPathBytes = 1_000;
 const maxSegmentBytes = 255;
 
 /** @throws `ARGUMENT_INVALID` if git clients could not check out the path, or if the path could leave their folder. */
-function splitPath(path: string): string[] {
+function splitPath(path: string): { folders: string[]; name: string } {
   const segments = path.split("/");
   const problem = findProblem(path, segments);
-  if (problem === undefined) return segments;
-  throw invalidPath(path, problem);
+  if (problem !== undefined) throw invalidPath(path, problem);
+  return { folders: segments.slice(0, -1), name: segments.at(-1) ?? "" };
 }
 
 export function invalidPath(path: string, problem: string): WebhookError {
-  return new WebhookError(`The path ${JSON.stringify(path.slice(0, maxPathBytes))} ${problem}.`, {
-    code: "ARGUMENT_INVALID",
-  });
+  const message = `The path ${JSON.stringify(path.slice(0, maxPathBytes))} ${problem}.`;
+  return new WebhookError(message, { code: "ARGUMENT_INVALID" });
 }
 
 function findProblem(path: string, segments: readonly string[]): string | undefined {

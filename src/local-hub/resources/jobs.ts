@@ -151,7 +151,7 @@ function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
  * @throws HTTPException 404 if the caller cannot read the jobs, 403 if the caller can only read the jobs.
  */
 function checkNamespace(store: Store, namespace: string, caller: Caller, write: boolean): void {
-  if (getAccountKind(namespace) === "org") authorize({ store, caller, organization: namespace }, { role: "anyone" });
+  if (getAccountKind(namespace) === "org") authorize(store, caller, namespace, { role: "anyone" });
   if (!canReadPrivate(store, caller.user, namespace)) {
     throw notFound(
       `There are no jobs of "${namespace}" that you can access. Use your own name or the name of your organization.`,

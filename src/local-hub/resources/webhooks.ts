@@ -139,13 +139,8 @@ export function createWebhook(
   { owner, definition }: { owner: string; definition: WebhookDefinition },
 ): Webhook {
   const created: StoredWebhook = {
-    id: createId(),
-    owner,
-    definition: withoutEmptySecret(definition),
-    disabled: false,
-    failures: 0,
-    dayBeganAt: 0,
-    triggersToday: 0,
+    ...{ id: createId(), owner, definition: withoutEmptySecret(definition) },
+    ...{ disabled: false, failures: 0, dayBeganAt: 0, triggersToday: 0 },
   };
   store.webhooks.put(created);
   return toReturnedWebhook(created);
@@ -219,9 +214,7 @@ const requestedWebhook = z.looseObject({
  * `discussions`, and updates webhooks with an empty `watched`. The Hub's specification does not allow such requests, so other
  * clients get 400. The response contains a warning, which the Python client prints.
  */
-function completeForPythonClient(
-  find: (webhookId: string) => StoredWebhook | undefined,
-): MiddlewareHandler<ApiEnvironment> {
+function completeForPythonClient(find: (id: string) => StoredWebhook | undefined): MiddlewareHandler<ApiEnvironment> {
   return async (context, next) => {
     const isPythonClient = /\bhf_hub\//.test(context.req.header("user-agent") ?? "");
     if (context.req.method !== "POST" || !isPythonClient) return next();
@@ -235,10 +228,8 @@ function completeForPythonClient(
     context.req.raw = new Request(context.req.raw, { body: JSON.stringify(body) });
     await next();
     if (context.res.ok) {
-      context.res.headers.set(
-        "x-hf-warning",
-        `webhooks; The Hub's published API does not allow this request: ${notes.join("; ")}.`,
-      );
+      const warning = `webhooks; The Hub's published API does not allow this request: ${notes.join("; ")}.`;
+      context.res.headers.set("x-hf-warning", warning);
     }
   };
 }

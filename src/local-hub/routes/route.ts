@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
+import { readJson } from "../../core/text.ts";
 import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { authorize, type OrganizationAccess, type Requirement } from "../access.ts";
@@ -153,10 +154,9 @@ function toPattern(path: string): string {
   return pattern.replace(":namespace/:repo", `:namespace${anyNamespace}/:repo`);
 }
 
-async function readRequest<Served extends Operation>(
-  { request }: Served,
-  context: Context<ApiEnvironment>,
-): Promise<RouteRequest<Served>>;
+type ApiContext = Context<ApiEnvironment>;
+
+async function readRequest<Served extends Operation>(_: Served, context: ApiContext): Promise<RouteRequest<Served>>;
 async function readRequest({ request = {} }: Operation, context: Context<ApiEnvironment>) {
   const { params, query, body } = request;
   return {
@@ -186,15 +186,9 @@ async function readBody({ content, required }: OperationBody, context: Context<A
         "The content type is not application/json. Send the body with the header content-type: application/json.",
     });
   }
-  return parseRequest(schema, parseJson(text), "body");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badRequest("The body is not valid JSON. Check the quotes, commas, and brackets.");
-  }
+  const json = readJson(text);
+  if (json === undefined) throw badRequest("The body is not valid JSON. Check the quotes, commas, and brackets.");
+  return parseRequest(schema, json, "body");
 }
 
 /** Yields a body. Throws the error of `tooLarge` if the body has more than `maxBytes`. */
@@ -233,7 +227,7 @@ export function authorizeCaller(
   organization: string,
   requirement: Requirement,
 ): OrganizationAccess {
-  return authorize({ store, caller: context.var.caller, organization }, requirement);
+  return authorize(store, context.var.caller, organization, requirement);
 }
 
 export function requestOf(context: Context<ApiEnvironment>): ApiRequest {

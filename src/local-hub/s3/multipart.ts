@@ -138,7 +138,7 @@ async function preparePart(multipart: MultipartRequest, name: UploadName): Promi
 async function prepareCompletion(multipart: MultipartRequest, name: UploadName): Promise<PreparedRequest> {
   const { hub, request, bucket, receive } = multipart;
   const { objects } = hub.store;
-  const upload = findUpload(multipart, name, { isCompleted: true });
+  const upload = findUpload(multipart, name, true);
   const sent = await receive();
   objects.discard(sent);
   const listed = readListedParts(Buffer.from(sent.content ?? []).toString());
@@ -153,12 +153,10 @@ async function prepareCompletion(multipart: MultipartRequest, name: UploadName):
   if (upload.record.completed !== undefined) throw noSuchUpload();
   const parts = findParts(objects, upload, listed);
   const isCompleted = () => readUpload(objects, upload.partsId)?.record.completed === tag;
-  const body = await objects
-    .receive(contentOf(objects, { bucketId: upload.partsId, parts }))
-    .catch((error: unknown) => {
-      if (!isCompleted()) throw error;
-      return undefined;
-    });
+  const body = await objects.receive(contentOf(objects, upload.partsId, parts)).catch((error: unknown) => {
+    if (!isCompleted()) throw error;
+    return undefined;
+  });
   return {
     keys: [name.key],
     body,
@@ -221,11 +219,7 @@ function listUploads(multipart: MultipartRequest): Response {
 }
 
 /** @throws `S3Error` 404 if the bucket has no such upload, or it was completed, unless completed uploads are accepted. */
-function findUpload(
-  { hub, repository }: BucketWrite,
-  { id, key }: UploadName,
-  { isCompleted = false }: { isCompleted?: boolean } = {},
-): Upload {
+function findUpload({ hub, repository }: BucketWrite, { id, key }: UploadName, isCompleted = false): Upload {
   const upload = readUpload(hub.store.objects, partsIdOf(repository.id, id));
   const isUsable = upload?.record.key === key && (isCompleted || upload.record.completed === undefined);
   if (upload && isUsable && hub.now() - upload.startedAt <= uploadMs) return upload;
@@ -304,10 +298,7 @@ function findParts(objects: ObjectStore, { partsId }: Upload, listed: readonly L
   });
 }
 
-async function* contentOf(
-  objects: ObjectStore,
-  { bucketId, parts }: { bucketId: string; parts: readonly StoredObject[] },
-): AsyncGenerator<Uint8Array, void, undefined> {
+async function* contentOf(objects: ObjectStore, bucketId: string, parts: readonly StoredObject[]) {
   for (const part of parts) {
     // The part can be replaced, or the upload aborted, in the meantime.
     const current = objects.get({ bucketId, key: part.key });

@@ -58,12 +58,7 @@ function foundingEvents(organization: string, now: number): NewEvent[] {
   const event = { organization, author: localUser, at: now - periodMs, ...origins[0] };
   return [
     { ...event, type: "org.create", message: "Created the organization", data: { name: organization } },
-    {
-      ...event,
-      type: "org.add_user",
-      message: `Added ${localUser}`,
-      data: { user: localUser, role: "admin" },
-    },
+    { ...event, type: "org.add_user", message: `Added ${localUser}`, data: { user: localUser, role: "admin" } },
   ];
 }
 
@@ -82,10 +77,7 @@ function mainEvents(now: number): NewEvent[] {
   }));
 }
 
-function describeOrigin(
-  { bySystem, ...event }: ExampleEvent,
-  index: number,
-): Omit<NewEvent, "organization" | "type" | "at"> {
+function describeOrigin({ bySystem, ...event }: ExampleEvent, index: number) {
   if (bySystem) return event;
   // With seven origins and five authors, all combinations occur.
   const author = authors[index % authors.length];

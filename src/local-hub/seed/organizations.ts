@@ -118,7 +118,7 @@ function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
   return { owner, id: deriveId(`resource group ${owner} ${record.name}`), record };
 }
 
-export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity>[] {
+export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity> {
   const record: NetworkSecurity = { ...defaultNetworkSecurity, highRateLimits: "pending" };
-  return [{ owner: mainOrganization, id: "network-security", record }];
+  return { owner: mainOrganization, id: "network-security", record };
 }

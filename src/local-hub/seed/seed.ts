@@ -35,15 +35,12 @@ export function seedStore(store: Store, { now }: { now: number }): void {
   if (store.members.get({ owner: "acme", id: "local-user" })) return;
   store.transaction(() => {
     store.members.put(...seedMembers());
-    store.networkSecurity.put(...seedNetworkSecurity());
+    store.networkSecurity.put(seedNetworkSecurity());
     store.notifications.put(...seedNotifications({ now }));
     store.papers.put(...seedPapers());
     seedRepositories(store);
-    seedDiscussions(
-      store,
-      subjects().map(({ about }) => about),
-    );
-    store.settings.put(...seedSettings());
+    seedDiscussions(store);
+    store.settings.put(seedSettings());
     store.resourceGroups.put(...seedResourceGroups({ now }));
     store.auditLog.add(...seedAuditLog({ now }));
   });
@@ -202,17 +199,12 @@ function blog(facts: Omit<AboutOf<"community_blog">, "type">): Subject {
 }
 
 /** Creates the settings of the developer, who watches a dataset and therefore gets notifications about its discussions. */
-function seedSettings(): KeyedRecord<StoredSettings>[] {
-  return [
-    {
-      owner: localUser,
-      id: "settings",
-      record: {
-        notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
-        watched: [{ type: "repo", id: seededRepositoryId({ type: "dataset", name: "acme/reviews" }) }],
-      },
-    },
-  ];
+function seedSettings(): KeyedRecord<StoredSettings> {
+  const record: StoredSettings = {
+    notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
+    watched: [{ type: "repo", id: seededRepositoryId({ type: "dataset", name: "acme/reviews" }) }],
+  };
+  return { owner: localUser, id: "settings", record };
 }
 
 /** The creation time of the first example discussion. It is fixed, so that discussions are the same in every local Hub. */
@@ -223,11 +215,8 @@ const intervalMs = 3_600_000;
  * Stores the discussions and pull requests of the example notifications, each with a first comment. The pull requests have no
  * commits of their own.
  */
-function seedDiscussions(
-  { repositories, discussions, content }: Pick<Store, "repositories" | "discussions" | "content">,
-  subjects: readonly StoredNotification["about"][],
-): void {
-  for (const [index, about] of subjects.entries()) {
+function seedDiscussions({ repositories, discussions, content }: Store): void {
+  for (const [index, { about }] of subjects().entries()) {
     const repository = about.type === "repo" ? repositories.get(about.repo) : undefined;
     if (about.type !== "repo" || !repository || !hasContent(repository.type)) continue;
     const { num, title, isPullRequest } = about.discussion;
@@ -242,10 +231,8 @@ function seedDiscussions(
       ...(isPullRequest && { changes: { base: mainRef, ...merged }, baseCommit: headSha }),
     });
     const event = { id: deriveId(`first comment ${id}`), type: "comment", author, createdAt } as const;
-    discussions.addEvent(
-      { repositoryId, num },
-      { ...event, content: title, hidden: false, updatedAt: createdAt, edits: [] },
-    );
+    const comment = { ...event, content: title, hidden: false, updatedAt: createdAt, edits: [] };
+    discussions.addEvent({ repositoryId, num }, comment);
     if (isPullRequest) content.setRefs(repositoryId, [{ name: `refs/pr/${num}`, oid: headSha }]);
   }
 }

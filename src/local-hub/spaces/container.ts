@@ -16,10 +16,7 @@ const startTimeoutMs = 30 * 60_000;
 const probeEveryMs = 25;
 const drainMs = 5_000;
 
-export interface Image {
-  folder: string;
-  start: StartCommand;
-}
+export type Image = Awaited<ReturnType<typeof buildImage>>;
 
 /**
  * Copies the files of a commit into a new folder. The packages of `modulesFolder` are linked, because nothing is installed.
@@ -30,7 +27,7 @@ export async function buildImage(
   content: ContentStore,
   { tree }: Commit,
   { modulesFolder }: { modulesFolder: string | undefined },
-): Promise<Image> {
+) {
   const dockerfile = content.find(tree, "Dockerfile");
   if (dockerfile?.type !== "file") throw new NoAppFile("There is no Dockerfile.");
   const start = readStartCommand(new TextDecoder().decode(content.read(dockerfile)));
@@ -45,7 +42,10 @@ export async function buildImage(
       if (file.lfs) await pipeline(content.openLarge(file.lfs.oid), createWriteStream(path));
       else await writeFile(path, content.read(file));
     }
-    if (modulesFolder !== undefined) await linkModules(folder, modulesFolder);
+    const modules = modulesFolder === undefined ? undefined : await stat(modulesFolder).catch(() => undefined);
+    if (modulesFolder !== undefined && modules?.isDirectory()) {
+      await symlink(modulesFolder, join(folder, "node_modules"), "dir").catch(() => {});
+    }
     return { folder, start };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
@@ -54,14 +54,6 @@ export async function buildImage(
 }
 
 export class NoAppFile extends Error {}
-
-async function linkModules(folder: string, modulesFolder: string): Promise<void> {
-  const isFolder = await stat(modulesFolder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (isFolder) await symlink(modulesFolder, join(folder, "node_modules"), "dir").catch(() => {});
-}
 
 interface ContainerOptions {
   image: Image;
@@ -162,21 +154,15 @@ async function findFreePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-export interface StartCommand {
-  command: readonly string[];
-  environment: Readonly<Record<string, string>>;
-  /** The folder of the image from which the command runs, such as `/app`. */
-  folder: string;
-}
-
 /**
  * Reads from the last stage of a Dockerfile how its container starts: `CMD` and `ENTRYPOINT`, `ENV`, and `WORKDIR`. Everything else would
  * build the image.
  *
  * @throws `OPTION_INVALID` if the file starts nothing.
  */
-export function readStartCommand(dockerfile: string): StartCommand {
+export function readStartCommand(dockerfile: string) {
   const environment: Record<string, string> = {};
+  /** The folder of the image from which the command runs. */
   let folder = "/";
   let entrypoint: readonly string[] = [];
   let command: readonly string[] = [];

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type * as z from "zod/mini";
 import type { Logger } from "../../core/log.ts";
+import type { repositoryCreation } from "../../hub/repositories/administration.ts";
 import { freeSleepSeconds, type SpaceRuntime } from "../../hub/spaces.ts";
 import { accountId } from "../accounts.ts";
 import type { RepositoryChange } from "../events/repository-change.ts";
@@ -21,18 +23,7 @@ interface LocalSpacesOptions {
   modulesFolder: string | undefined;
 }
 
-interface NewVariable {
-  key: string;
-  value: string;
-  description?: string | undefined;
-}
-
-interface NewSpace {
-  secrets?: readonly NewVariable[] | undefined;
-  variables?: readonly NewVariable[] | undefined;
-  hardware?: string | undefined;
-  sleepTimeSeconds?: number | undefined;
-}
+type NewSpace = z.output<typeof repositoryCreation>;
 
 /** The owner of all records of Spaces. Their ID is the ID of the repository, which a move keeps. */
 const owner = "";
@@ -54,7 +45,7 @@ export class LocalSpaces {
 
   configure({ id }: StoredRepository, { secrets = [], variables = [], hardware, sleepTimeSeconds }: NewSpace): void {
     const updatedAt = this.#options.now();
-    const byName = (entries: readonly NewVariable[]) =>
+    const byName = (entries: NonNullable<NewSpace["variables"]>) =>
       Object.fromEntries(entries.map(({ key, ...entry }) => [key, { ...entry, updatedAt }]));
     const record = {
       ...{ secrets: byName(secrets), variables: byName(variables) },

@@ -56,11 +56,9 @@ export class DeliveryStore {
 
   /** Returns all pending deliveries, next due first. */
   allScheduled(): ScheduledDelivery[] {
-    return this.#statements.allScheduled.all().map((row) => ({
-      deliveryId: String(row.delivery_id),
-      webhookId: String(row.webhook_id),
-      dueAt: Number(row.due_at),
-    }));
+    return this.#statements.allScheduled.all().map((row) => {
+      return { deliveryId: String(row.delivery_id), webhookId: String(row.webhook_id), dueAt: Number(row.due_at) };
+    });
   }
 
   pendingOf(webhookId: string): string[] {

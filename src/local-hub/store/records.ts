@@ -150,11 +150,9 @@ class RecordStore<Schema extends z.core.$ZodType> {
     const rows = this.#database
       .prepare("SELECT id, record FROM records WHERE kind = ? AND owner = ? ORDER BY id")
       .all(this.#kind, owner);
-    return rows.map(({ id, record }) => ({
-      owner,
-      id: String(id),
-      record: z.parse(this.#schema, JSON.parse(String(record))),
-    }));
+    return rows.map(({ id, record: json }) => {
+      return { owner, id: String(id), record: z.parse(this.#schema, JSON.parse(String(json))) };
+    });
   }
 
   /** Adds records. Replaces records with the same owner and ID. */

@@ -251,10 +251,7 @@ export const defaultNetworkSecurity: NetworkSecurity = {
 
 export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
   // Records in state files of earlier releases lack newer fields, so the defaults apply.
-  return {
-    ...defaultNetworkSecurity,
-    ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
-  };
+  return { ...defaultNetworkSecurity, ...store.networkSecurity.get({ owner: organization, id: "network-security" }) };
 }
 
 function updateNetworkSecurity(

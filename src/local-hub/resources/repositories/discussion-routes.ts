@@ -80,7 +80,7 @@ export const discussionApi = {
   routes: discussionRoutes,
   components: { DiscussionSummary: discussionSummary, DiscussionDetails: discussionDetails },
   serve(app, hub) {
-    const { store, hubUrl } = hub;
+    const { store } = hub;
 
     const find = (path: DiscussionPath, context: Context<ApiEnvironment>, access: "read" | "write") => {
       const repository = findDiscussed(hub, path, context.var.optionalCaller, access);
@@ -120,11 +120,11 @@ export const discussionApi = {
 
     serveRoute(app, discussionRoutes.list, ({ params, query }, context) => {
       const repository = findDiscussed(hub, params, context.var.optionalCaller, "read");
-      const { page, start, count, closed } = searchDiscussions(store, { repository, query });
+      const { page, start, count, closed } = searchDiscussions(store, repository, query);
       if (start + page.length < count) linkNextPage(context, { p: String(query.p + 1) });
       const comments = store.discussions.countComments(repository.id);
       const discussions = page.map((discussion) =>
-        toSummary(discussion, { repository, comments: comments.get(discussion.num) ?? 0, hubUrl }),
+        toSummary(hub, repository, discussion, comments.get(discussion.num) ?? 0),
       );
       return { discussions, count, start, numClosedDiscussions: closed };
     });
@@ -148,30 +148,30 @@ export const discussionApi = {
       return { ...details, ...(withDiff && { diff: formatPullRequestDiff(hub, found) }) };
     });
 
-    serveRoute(app, discussionRoutes.delete, ({ params }, context) => {
-      deleteDiscussion(hub, writeTarget(params, context));
-    });
+    serveRoute(app, discussionRoutes.delete, ({ params }, context) =>
+      deleteDiscussion(hub, writeTarget(params, context)),
+    );
 
     serveRoute(app, discussionRoutes.comment, ({ params, body: { comment } }, context) => {
-      return { newMessage: toEvent(addComment(hub, { ...target(params, context), content: comment }), { hubUrl }) };
+      return { newMessage: toEvent(addComment(hub, { ...target(params, context), content: comment }), hub) };
     });
 
     serveRoute(app, discussionRoutes.editComment, ({ params, body: { content } }, context) => {
-      return { updatedComment: toEvent(editComment(hub, { ...ownComment(params, context), content }), { hubUrl }) };
+      return { updatedComment: toEvent(editComment(hub, { ...ownComment(params, context), content }), hub) };
     });
 
     serveRoute(app, discussionRoutes.hideComment, ({ params }, context) => {
-      return { updatedComment: toEvent(hideComment(hub, ownComment(params, context)), { hubUrl }) };
+      return { updatedComment: toEvent(hideComment(hub, ownComment(params, context)), hub) };
     });
 
     serveRoute(app, discussionRoutes.setStatus, ({ params, body: { status, comment } }, context) => {
       const { event } = changeStatus(hub, { ...ownTarget(params, context), status, comment });
-      return { newStatus: toEvent(event, { hubUrl }) };
+      return { newStatus: toEvent(event, hub) };
     });
 
     serveRoute(app, discussionRoutes.setTitle, ({ params, body: { title } }, context) => {
       const { event } = changeTitle(hub, { ...ownTarget(params, context), title });
-      return { newTitle: toEvent(event, { hubUrl }) };
+      return { newTitle: toEvent(event, hub) };
     });
 
     serveRoute(app, discussionRoutes.pin, ({ params, body: { pinned } }, context) => {
@@ -184,57 +184,57 @@ export const discussionApi = {
   },
 } satisfies ResourceApi;
 
-type Urls = Pick<HubContext, "hubUrl">;
+type Discussed = Pick<DiscussionTarget, "repository" | "discussion">;
 type Author = NonNullable<DiscussionSummary["author"]>;
 type EventOf<Type extends DiscussionEvent["type"]> = Extract<DiscussionEvent, { type: Type }>;
 
 function toSummary(
+  hub: HubContext,
+  repository: StoredRepository,
   discussion: StoredDiscussion,
-  { repository, comments, hubUrl }: Urls & { repository: StoredRepository; comments: number },
+  comments: number,
 ): DiscussionSummary {
   const { num, author, title, createdAt, status, isPullRequest, pinned } = discussion;
   return {
     ...{ num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString() },
-    author: toAuthor(author, { hubUrl }),
+    author: toAuthor(author, hub),
     repo: { type: repository.type, name: repository.name },
     ...{ numComments: comments, numReactionUsers: 0, topReactions: [] },
   };
 }
 
 /** Returns a discussion with its events. The commits of a pull request are events, too. */
-function toDetails(
-  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
-  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
-): DiscussionDetails {
+function toDetails(hub: HubContext, { repository, discussion }: Discussed): DiscussionDetails {
   const { id, num, author, title, createdAt, status, isPullRequest, pinned, changes } = discussion;
   const events = [
-    ...store.discussions.events(discussion).map((event) => toEvent(event, { hubUrl })),
-    ...commitEvents({ store, hubUrl }, { repository, discussion }),
+    ...hub.store.discussions.events(discussion).map((event) => toEvent(event, hub)),
+    ...commitEvents(hub, { repository, discussion }),
   ].sort((one, other) => one.createdAt.localeCompare(other.createdAt));
+  const conflicts = changes ? findConflicts(hub, { repository, discussion }) : [];
   return {
     ...{ _id: id, num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString(), events },
-    author: toAuthor(author, { hubUrl }),
+    author: toAuthor(author, hub),
     repo: { type: repository.type, name: repository.name },
     ...{ locked: false, collection: "discussions", isReport: false },
-    ...(changes && { changes, filesWithConflicts: toConflicts(findConflicts({ store }, { repository, discussion })) }),
+    ...(changes && { changes, filesWithConflicts: conflicts.length > 0 && conflicts }),
   };
 }
 
-function toEvent(event: StoredComment, urls: Urls): EventOf<"comment">;
+function toEvent(event: StoredComment, hub: HubContext): EventOf<"comment">;
 function toEvent<Type extends StoredDiscussionEvent["type"]>(
   event: Extract<StoredDiscussionEvent, { type: Type }>,
-  urls: Urls,
+  hub: HubContext,
 ): EventOf<Type>;
-function toEvent(event: StoredDiscussionEvent, urls: Urls): DiscussionEvent;
-function toEvent(event: StoredDiscussionEvent, { hubUrl }: Urls): DiscussionEvent {
+function toEvent(event: StoredDiscussionEvent, hub: HubContext): DiscussionEvent;
+function toEvent(event: StoredDiscussionEvent, hub: HubContext): DiscussionEvent {
   const common = {
     id: event.id,
     createdAt: new Date(event.createdAt).toISOString(),
-    author: toAuthor(event.author, { hubUrl }),
+    author: toAuthor(event.author, hub),
   };
   switch (event.type) {
     case "comment":
-      return { ...common, type: "comment", data: commentData(event, { hubUrl }) };
+      return { ...common, type: "comment", data: commentData(event, hub) };
     case "status-change":
       return { ...common, type: "status-change", data: { status: event.status } };
     case "title-change":
@@ -244,10 +244,8 @@ function toEvent(event: StoredDiscussionEvent, { hubUrl }: Urls): DiscussionEven
   }
 }
 
-function commentData(
-  { author, content, hidden, hiddenBy, updatedAt, edits }: StoredComment,
-  { hubUrl }: Urls,
-): EventOf<"comment">["data"] {
+function commentData(comment: StoredComment, hub: HubContext): EventOf<"comment">["data"] {
+  const { author, content, hidden, hiddenBy, updatedAt, edits } = comment;
   const editors = [...new Set(edits)];
   return {
     ...{ edited: edits.length > 0, hidden, numEdits: edits.length, editors, reactions: [] },
@@ -255,17 +253,15 @@ function commentData(
     // The local Hub does not render Markdown.
     latest: {
       ...{ raw: content, html: String(html`<p>${content}</p>`), updatedAt: new Date(updatedAt).toISOString() },
-      author: toAuthor(edits.at(-1) ?? author, { hubUrl }),
+      author: toAuthor(edits.at(-1) ?? author, hub),
     },
-    editorAvatarUrls: editors.map((editor) => getAvatarUrl(editor, { hubUrl })),
+    editorAvatarUrls: editors.map((editor) => getAvatarUrl(editor, hub)),
   };
 }
 
 /** Returns the commits that a pull request adds to its base, oldest first. */
-function commitEvents(
-  { store: { content }, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
-  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
-): DiscussionEvent[] {
+function commitEvents(hub: HubContext, { repository, discussion }: Discussed): DiscussionEvent[] {
+  const { content } = hub.store;
   const head = discussion.isPullRequest ? content.getRef(repository.id, pullRequestRef(discussion)) : undefined;
   if (head === undefined) return [];
   const commits = [];
@@ -275,18 +271,14 @@ function commitEvents(
   }
   return commits.reverse().map(({ oid, title, author, date }) => ({
     ...{ id: oid.slice(0, 24), type: "commit" as const, createdAt: new Date(date).toISOString() },
-    author: toAuthor(author, { hubUrl }),
+    author: toAuthor(author, hub),
     data: { subject: title, oid },
   }));
 }
 
-function toConflicts(paths: readonly string[]): boolean | string[] {
-  return paths.length === 0 ? false : [...paths];
-}
-
-function toAuthor(name: string, { hubUrl }: Urls): Author {
+function toAuthor(name: string, hub: HubContext): Author {
   return {
-    ...{ _id: accountId(name), name, fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, { hubUrl }) },
+    ...{ _id: accountId(name), name, fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, hub) },
     ...{ type: getAccountKind(name) ?? "user", isHf: false, isHfAdmin: false, isMod: false },
   };
 }
@@ -299,10 +291,7 @@ type Query = z.output<typeof discussionOperations.list.request.query>;
  * Returns a page of the discussions of a repository that match a search, and how many match before the page, on all pages, and with any
  * status other than open and draft. Pinned discussions come first, then newer ones.
  */
-function searchDiscussions(
-  store: Store,
-  { repository, query }: { repository: StoredRepository; query: Query },
-): { page: StoredDiscussion[]; start: number; count: number; closed: number } {
+function searchDiscussions(store: Store, repository: StoredRepository, query: Query) {
   const { p, type = "all", status = "all", author, search = "" } = query;
   const words = search.toLowerCase();
   const candidates = store.discussions

@@ -6,7 +6,7 @@ import type { FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, mergeTrees } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredDiscussion } from "../../store/discussion-store.ts";
-import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
+import { mainRef } from "../../store/repository-store.ts";
 import {
   addComment,
   type DiscussionTarget,
@@ -20,6 +20,8 @@ import {
   storeFields,
 } from "./discussions.ts";
 import { reread } from "./repository-changes.ts";
+
+type Discussed = Pick<DiscussionTarget, "repository" | "discussion">;
 
 interface NewPullRequest extends NewDiscussion {
   /** The changes of the first commit. By default, the pull request has no commits. */
@@ -66,12 +68,9 @@ export function openPullRequest(
   return stored;
 }
 
-export function findConflicts(
-  { store }: Pick<HubContext, "store">,
-  { repository, discussion }: Pick<DiscussionTarget, "repository" | "discussion">,
-): readonly string[] {
-  if (discussion.status !== "open" && discussion.status !== "draft") return [];
-  return prepareMerge({ store }, { repository, discussion })?.conflicts ?? [];
+export function findConflicts(hub: HubContext, discussed: Discussed): string[] {
+  const { status } = discussed.discussion;
+  return status === "open" || status === "draft" ? (prepareMerge(hub, discussed)?.conflicts ?? []) : [];
 }
 
 /**
@@ -119,20 +118,16 @@ export function mergePullRequest(
 }
 
 /** Returns the changes of a pull request since its base, in git's format. After the ref is deleted, the text is empty. */
-export function formatPullRequestDiff(
-  { store: { content } }: Pick<HubContext, "store">,
-  { repository, discussion }: Pick<DiscussionTarget, "repository" | "discussion">,
-): string {
+export function formatPullRequestDiff({ store }: HubContext, { repository, discussion }: Discussed): string {
+  const { content } = store;
   const head = content.resolve(repository.id, pullRequestRef(discussion));
   const base = content.getCommit(repository.id, discussion.baseCommit ?? "");
   return head ? formatDiff(content, findRenames(content.compare(base?.tree, head.tree))) : "";
 }
 
 /** Returns the commits to merge with the merged changes, or `undefined` if a ref is missing. */
-function prepareMerge(
-  { store: { content } }: Pick<HubContext, "store">,
-  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
-) {
+function prepareMerge({ store }: HubContext, { repository, discussion }: Discussed) {
+  const { content } = store;
   const target = content.resolve(repository.id, mainRef);
   const source = content.resolve(repository.id, pullRequestRef(discussion));
   if (!target || !source) return undefined;

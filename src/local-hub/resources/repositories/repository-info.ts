@@ -6,8 +6,6 @@ import type { FileEntry } from "../../git/tree-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
-type Source = Pick<HubContext, "store" | "hubUrl" | "spaces">;
-
 interface DescribeOptions {
   repository: StoredRepository;
   /** The commit to describe. Missing for a repository without commits. */
@@ -16,25 +14,21 @@ interface DescribeOptions {
   blobs?: boolean;
 }
 
-export async function describeRepository(
-  source: Source,
-  { repository, commit, blobs = false }: DescribeOptions,
-): Promise<RepositoryInfo> {
-  const files = commit ? listFiles(source, commit) : [];
+export async function describeRepository(hub: HubContext, options: DescribeOptions): Promise<RepositoryInfo> {
+  const { repository, commit, blobs = false } = options;
+  const files = commit ? listFiles(hub, commit) : [];
   return {
-    ...(await describeWithoutFiles(source, { repository, commit })),
-    siblings: files.map((file) => describeFile(file, { blobs })),
+    ...(await describeWithoutFiles(hub, { repository, commit })),
+    siblings: files.map((file) => describeFile(file, blobs)),
     usedStorage: files.reduce((total, { size }) => total + size, 0),
   };
 }
 
 /** `siblings` and `usedStorage` require a list of all files. */
-export async function describeWithoutFiles(
-  source: Source,
-  { repository, commit }: Pick<DescribeOptions, "repository" | "commit">,
-): Promise<RepositoryInfo> {
+export async function describeWithoutFiles(hub: HubContext, options: DescribeOptions): Promise<RepositoryInfo> {
+  const { repository, commit } = options;
   const { type, name, id } = repository;
-  const card = commit && (await readCard(source, commit));
+  const card = commit && (await readCard(hub, commit));
   return {
     _id: id,
     id: name,
@@ -52,7 +46,7 @@ export async function describeWithoutFiles(
     tags: tagsOf(card ?? {}, repository),
     ...(type === "model" && modelFields(card)),
     ...(card && { cardData: card }),
-    ...(type === "space" && spaceFields(repository, { card, source })),
+    ...(type === "space" && spaceFields(hub, repository, card)),
   };
 }
 
@@ -64,11 +58,11 @@ export function selectFields(info: RepositoryInfo, names: readonly string[]): Re
   return { ...Object.fromEntries(Object.entries(info).filter(([name]) => kept.has(name))), _id, id };
 }
 
-function listFiles({ store }: Source, { tree }: Commit): FileEntry[] {
+function listFiles({ store }: HubContext, { tree }: Commit): FileEntry[] {
   return Array.from(store.content.list(tree, { recursive: true })).filter(({ type }) => type === "file");
 }
 
-function describeFile({ path, oid, size, lfs }: FileEntry, { blobs }: { blobs: boolean }) {
+function describeFile({ path, oid, size, lfs }: FileEntry, blobs: boolean) {
   if (!blobs) return { rfilename: path };
   return {
     rfilename: path,
@@ -78,7 +72,7 @@ function describeFile({ path, oid, size, lfs }: FileEntry, { blobs }: { blobs: b
   };
 }
 
-async function readCard({ store }: Source, { tree }: Commit): Promise<CardData | undefined> {
+async function readCard({ store }: HubContext, { tree }: Commit): Promise<CardData | undefined> {
   const file = store.content.find(tree, "README.md");
   if (file?.type !== "file" || file.lfs) return undefined;
   const card = await parseCard(new TextDecoder().decode(store.content.read(file)));
@@ -91,24 +85,17 @@ function modelFields(card: CardData | undefined) {
   return { ...(task !== undefined && { pipeline_tag: task }), ...(library !== undefined && { library_name: library }) };
 }
 
-function spaceFields(
-  repository: StoredRepository,
-  { card, source: { spaces, hubUrl } }: { card: CardData | undefined; source: Source },
-) {
+function spaceFields({ spaces, hubUrl }: HubContext, repository: StoredRepository, card: CardData | undefined) {
   const { stage, hardware } = spaces.runtime(repository);
   const found = texts(card?.sdk)[0] ?? repository.sdk;
   return {
     ...(found !== undefined && { sdk: found }),
-    subdomain: subdomainOf(repository.name),
+    subdomain: repository.name.toLowerCase().replace(/[^a-z0-9]+/g, "-"),
     host: spaces.url(repository) ?? hubUrl,
     runtime: { stage, hardware },
     models: texts(card?.models),
     datasets: texts(card?.datasets),
   };
-}
-
-function subdomainOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 }
 
 type CardData = Record<string, unknown>;
@@ -137,25 +124,14 @@ export async function parseCard(content: string): Promise<ParsedCard> {
   }
 }
 
-interface CardProblems {
-  errors: { message: string }[];
-  warnings: { message: string }[];
-}
+type CardProblems = Record<"errors" | "warnings", { message: string }[]>;
 
 /** Checks the metadata of a card. Missing metadata is a warning, except for a Space, which needs an SDK. */
-export async function validateCard({
-  content,
-  repoType,
-}: {
-  content: string;
-  repoType: string;
-}): Promise<CardProblems> {
+export async function validateCard(file: { content: string; repoType: string }): Promise<CardProblems> {
+  const { content, repoType } = file;
   const card = await parseCard(content);
   if ("error" in card) return { errors: [{ message: `Invalid YAML in the metadata: ${card.error}` }], warnings: [] };
-  if ("missing" in card) {
-    const message = "empty or missing yaml metadata in repo card";
-    return { errors: [], warnings: [{ message }] };
-  }
+  if ("missing" in card) return { errors: [], warnings: [{ message: "empty or missing yaml metadata in repo card" }] };
   const { data } = card;
   const errors = [
     ...["tags", "datasets", "metrics"]
