@@ -1,4 +1,3 @@
-import type { OrganizationRole } from "../hub/schemas.ts";
 import {
   accountId,
   type Caller,
@@ -21,14 +20,7 @@ export interface Requirement {
   write?: boolean;
 }
 
-export interface OrganizationAccess {
-  organization: string;
-  plan: Plan;
-  /** `undefined` if the caller is not a member. */
-  role: OrganizationRole | undefined;
-  isMember: boolean;
-  isAdmin: boolean;
-}
+export type OrganizationAccess = ReturnType<typeof authorize>;
 
 const planNames: Readonly<Record<Plan, string>> = {
   free: "Free",
@@ -43,7 +35,7 @@ export function authorize(
   caller: Caller,
   organization: string,
   { role: required, plan: needed = "free", write = false }: Requirement,
-): OrganizationAccess {
+) {
   const plan = getPlan(organization);
   if (plan === undefined)
     throw notFound(
@@ -77,10 +69,7 @@ export function hasPlan(plan: Plan, needed: Plan): boolean {
   return plans.indexOf(plan) >= plans.indexOf(needed);
 }
 
-/**
- * Whether a user can read the private repositories of `owner`. The developer can also read the private repositories of unknown
- * owners.
- */
+/** The developer can also read the private repositories of unknown owners. */
 export function canReadPrivate(store: Store, user: string, owner: string): boolean {
   if (user === owner) return true;
   const role = store.members.get({ owner, id: user })?.role;

@@ -2,10 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 
 export interface Caller {
   user: string;
-  /**
-   * `fineGrained` tokens can read everything that the user can read, but can write only to the user's resources, not to
-   * resources of organizations.
-   */
+  /** `fineGrained` tokens can read everything that the user can read, but cannot write to organizations. */
   tokenRole: "read" | "write" | "fineGrained";
   /** Identifies the token without revealing it. */
   tokenId: string;
@@ -120,13 +117,8 @@ export function deriveId(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 24);
 }
 
-interface AccessKey {
-  accessKeyId: string;
-  secretAccessKey: string;
-}
-
 /** The key is the same on every local Hub, and is not valid on the real Hub. It has the access of the token. */
-export function deriveAccessKey(token: string): AccessKey {
+export function deriveAccessKey(token: string) {
   const digest = (purpose: string) => createHash("sha256").update(`${purpose} ${token}`);
   return {
     accessKeyId: `HFAK${digest("access key").digest("hex").slice(0, 16).toUpperCase()}`,
@@ -134,15 +126,10 @@ export function deriveAccessKey(token: string): AccessKey {
   };
 }
 
-const keys: ReadonlyMap<string, { secretAccessKey: string; token: string }> = new Map(
-  developmentTokens.map(({ token }) => {
-    const { accessKeyId, secretAccessKey } = deriveAccessKey(token);
-    return [accessKeyId, { secretAccessKey, token }];
-  }),
-);
+const keys = developmentTokens.map(({ token }) => ({ ...deriveAccessKey(token), token }));
 
 export function findAccessKey(accessKeyId: string): { secretAccessKey: string; caller: Caller } | undefined {
-  const key = keys.get(accessKeyId);
+  const key = keys.find((candidate) => candidate.accessKeyId === accessKeyId);
   const caller = key && findCaller(key.token);
   return caller && { secretAccessKey: key.secretAccessKey, caller };
 }

@@ -52,9 +52,8 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
   const limitBody = bodyLimit({
     maxSize: maxBodyBytes,
     onError: () => {
-      throw new HTTPException(413, {
-        message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.`,
-      });
+      const message = `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.`;
+      throw new HTTPException(413, { message });
     },
   });
   app.use((context, next) => (isUpload(context.req) ? next() : limitBody(context, next)));
@@ -87,13 +86,10 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
     context.redirect(`${consolePath}/#/webhooks/one?id=${encodeURIComponent(context.req.param("id"))}`),
   );
   // Error messages from `HubClient` link to this page.
-  app.get("/settings/tokens", (context) =>
-    context.text(
-      developmentTokens
-        .map(({ token, user, meaning }) => `${token}  ${deriveTokenId(token)}  ${user}, ${meaning}\n`)
-        .join(""),
-    ),
+  const tokens = developmentTokens.map(
+    ({ token, user, meaning }) => `${token}  ${deriveTokenId(token)}  ${user}, ${meaning}\n`,
   );
+  app.get("/settings/tokens", (context) => context.text(tokens.join("")));
   app.get("/avatars/:file", (context) => avatarResponse(context.req.param("file")) ?? context.notFound());
 
   app.notFound((context) => {
@@ -111,11 +107,8 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
       return context.body(null, 307, { location: error.locate(context.req.url) });
     }
     if (error instanceof HTTPException) {
-      return errorResponse({
-        status: error.status,
-        message: error.message,
-        ...(error instanceof CodedException && { code: error.code }),
-      });
+      const code = error instanceof CodedException ? { code: error.code } : {};
+      return errorResponse({ status: error.status, message: error.message, ...code });
     }
     if (isIncompleteBody(error)) return errorResponse({ status: 400, message: incompleteBody });
     log.error({ err: error }, "A request to the local Hub failed with an unexpected error.");

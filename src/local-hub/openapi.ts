@@ -26,14 +26,7 @@ interface OpenApiResponse {
 
 type JsonContent = { "application/json": { schema: JsonSchema } };
 
-/**
- * Creates the OpenAPI 3.1 document of the local Hub from the schemas that validate requests.
- *
- * @example
- * ```ts
- * app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: "http://localhost:5050" })));
- * ```
- */
+/** Creates the OpenAPI 3.1 document of the local Hub from the schemas that validate requests. */
 export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocumentOptions) {
   const paths: Record<string, Record<string, ReturnType<typeof describeOperation>>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) };
@@ -157,10 +150,7 @@ const components: readonly ResourceApi["components"][] = [
 const names = z.registry<{ id: string }>();
 for (const [id, schema] of components.flatMap(Object.entries<z.ZodMiniType>)) names.add(schema, { id });
 
-/**
- * Converts a schema to JSON Schema. Components become references. Query parameters get their decoded types, because the encoded
- * type is always string.
- */
+/** Components become references. Query parameters get their decoded types, because the encoded type is always string. */
 function toJsonSchema(schema: core.$ZodType): JsonSchema {
   const id = names.get(schema)?.id;
   if (id !== undefined) return { $ref: componentPath(id) };

@@ -86,10 +86,7 @@ interface ReadOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns a function that answers a request with the local Hub's own API. It only reads, and reads private repositories too, because
- * the user of the console is the developer who runs the local Hub.
- */
+/** Reads through the API, private repositories too, because the user of the console is the developer who runs the local Hub. */
 function createReader(hub: HubContext) {
   const app = new Hono<ApiEnvironment>();
   app.use(async (context, next) => {

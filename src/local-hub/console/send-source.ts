@@ -183,10 +183,7 @@ function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent & { ac
   };
 }
 
-/**
- * Delivers a payload as it is to the webhooks that watch its repository, without making a change. Only the field `webhook` is set
- * for each webhook.
- */
+/** Delivers a payload as it is, without making a change. Only the field `webhook` is set for each webhook. */
 function deliverPayload(context: HubContext, payload: WebhookPayload) {
   const { webhook: _own, ...fields } = payload;
   const bodyFor = payloadSerializer(fields, { createId: context.createId });
@@ -209,13 +206,7 @@ interface EditedField {
   value: unknown;
 }
 
-/**
- * Returns the fields of an event that the edits of a payload describe, or `undefined` if an edit changes anything else. Edits that
- * only describe the event, such as another comment, can be made as a change. Other edits, such as another author of a commit or an
- * unknown field, exist only in the payload.
- *
- * @param draft the payload before the edits.
- */
+/** Returns the fields of an event that the edits of a payload describe, or `undefined` if an edit changes anything else. */
 function describedEdits(draft: object, edited: object, event: string) {
   const allowed = describingFields[event] ?? [];
   const fields: Record<string, Record<string, unknown>> = {};

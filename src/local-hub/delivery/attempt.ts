@@ -107,9 +107,9 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
   const secrets = written
     .flatMap((text) => [text, JSON.stringify(text).slice(1, -1)])
     .filter(({ length }) => length >= minMaskedLength);
-  const maskHeader = createMask(secrets, { maxLength: Number.POSITIVE_INFINITY });
+  const maskHeader = createMask(secrets, Number.POSITIVE_INFINITY);
   const { body } = result.response;
-  const maskBody = createMask(secrets, { maxLength: truncated ? body.length : Number.POSITIVE_INFINITY });
+  const maskBody = createMask(secrets, truncated ? body.length : Number.POSITIVE_INFINITY);
   const response = {
     headers: Object.fromEntries(
       Object.entries(result.response.headers).map(([name, value]) => [name, maskHeader(maskUrl(value))]),
@@ -128,7 +128,7 @@ function describeFailure(status: number): string | null {
 
 /** The delivery succeeds as soon as the job is created. The status of the job shows whether the job succeeds. */
 function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {
-  const { id } = jobs.start({ webhook, deliveryId: delivery.deliveryId, body: delivery.body });
+  const { id } = jobs.start(webhook, delivery);
   const response = { headers: {}, body: JSON.stringify({ jobId: id }), truncated: false };
   return { url: `${hubUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
 }

@@ -70,10 +70,7 @@ export class Dispatcher {
     }
   }
 
-  /**
-   * Fires webhooks: stores and queues a delivery for each webhook that has not reached its daily limit. Returns the
-   * queued deliveries. `body` serializes the payload for a webhook. `onStored` is called in the same transaction.
-   */
+  /** Stores and queues a delivery for each webhook below its daily limit. `onStored` is called in the same transaction. */
   fire(
     webhooks: readonly StoredWebhook[],
     body: (webhook: StoredWebhook) => string,
@@ -114,10 +111,7 @@ export class Dispatcher {
     return this.triggersToday(webhook) < this.limits.triggersPerDay;
   }
 
-  /**
-   * Waits until a delivery that `fire` has just returned succeeds, fails without another retry, or is canceled, or
-   * until the dispatcher closes.
-   */
+  /** Waits until a delivery that `fire` has just returned succeeds, fails for good, or is canceled, or the dispatcher closes. */
   waitUntilSettled(delivery: HubDelivery): Promise<HubDelivery> {
     return new Promise((resolve) => {
       this.#waiters.set(delivery.deliveryId, { delivery, resolve });
@@ -269,10 +263,7 @@ export class Dispatcher {
     this.#settle(deliveryId, recorded);
   }
 
-  /**
-   * Resolves the promise of {@link waitUntilSettled} with the latest attempt. If there was no attempt, the delivery
-   * counts as canceled.
-   */
+  /** If there was no attempt, the delivery counts as canceled. */
   #settle(deliveryId: string, latest?: HubDeliveryAttempt): void {
     this.#checkIdle();
     const waiter = this.#waiters.get(deliveryId);
@@ -289,10 +280,7 @@ export class Dispatcher {
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  /**
-   * Updates a webhook's number of consecutive failed deliveries. At `suspendAfter`, suspends the webhook and cancels
-   * its pending deliveries.
-   */
+  /** At `suspendAfter` consecutive failed deliveries, suspends the webhook and cancels its pending deliveries. */
   #countResult(webhookId: string, succeeded: boolean): void {
     const { store, limits, log } = this.#options;
     const webhook = store.webhooks.get(webhookId);

@@ -28,10 +28,7 @@ const reorderMs = 1_000;
 /** Decides the faults of each delivery. Replays have none. */
 export class FaultyDelivery {
   readonly #random: () => number;
-  #drop = 0;
-  #duplicate = 0;
-  #delayMs = 0;
-  #reorder = false;
+  #faults = { drop: 0, duplicate: 0, reorder: false, delayMs: 0 };
 
   /** @param random Returns a number from 0 (included) to 1 (excluded). */
   constructor(random: () => number) {
@@ -41,22 +38,21 @@ export class FaultyDelivery {
   /** Replaces all faults. @throws `ARGUMENT_INVALID` with the invalid fields. */
   set(faults: unknown): void {
     const { drop = 0, duplicate = 0, reorder = false, delay } = parseGiven(schema, faults, "faults");
-    const delayMs = delay === undefined ? undefined : toMilliseconds(delay, "delay");
-    this.#drop = drop;
-    this.#duplicate = duplicate;
-    this.#reorder = reorder;
-    this.#delayMs = delayMs ?? (reorder ? reorderMs : 0);
+    const defaultMs = reorder ? reorderMs : 0;
+    const delayMs = delay === undefined ? defaultMs : toMilliseconds(delay, "delay");
+    this.#faults = { drop, duplicate, reorder, delayMs };
   }
 
   isDropped(): boolean {
-    return this.#random() < this.#drop;
+    return this.#random() < this.#faults.drop;
   }
 
   isDuplicated(): boolean {
-    return this.#random() < this.#duplicate;
+    return this.#random() < this.#faults.duplicate;
   }
 
   delayMs(): number {
-    return this.#reorder ? Math.floor(this.#random() * this.#delayMs) : this.#delayMs;
+    const { reorder, delayMs } = this.#faults;
+    return reorder ? Math.floor(this.#random() * delayMs) : delayMs;
   }
 }

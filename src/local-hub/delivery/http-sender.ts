@@ -41,10 +41,7 @@ export class HttpSender {
     this.#lookup = loopbackOnly(lookup);
   }
 
-  /**
-   * Sends one request. Does not follow redirects, because the Hub does not follow them, and the new location would receive the
-   * secret.
-   */
+  /** Does not follow redirects, because the Hub does not, and the new location would receive the secret. */
   async send(request: HttpRequest): Promise<HttpResult> {
     const url = new URL(request.url);
     const host = url.hostname.replace(/^\[|\]$/g, "");

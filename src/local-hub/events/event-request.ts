@@ -108,10 +108,7 @@ interface RecordOptions {
   newSha: string;
 }
 
-/**
- * Returns the change that an event describes, with invented commits and discussions. Use this function for repositories whose
- * content is not stored, and for events of parts that the local Hub does not store.
- */
+/** For events whose content the local Hub does not store. The commits and discussions of the change are invented. */
 export function describeRecordedEvent(options: RecordOptions): RepositoryChange {
   const { event, repository } = options;
   const { scope, action } = event.event;
@@ -192,11 +189,7 @@ export function discussionId({ repositoryId, num }: { repositoryId: string; num:
   return deriveId(`${repositoryId}/${num}`);
 }
 
-/**
- * Serializes the payload of an event on a new repository, without a local Hub.
- *
- * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.
- */
+/** Works without a local Hub. @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit. */
 export function serializeEvent(
   given: ParsedEvent,
   { hubUrl, createId, createSha }: { hubUrl: string; createId: () => string; createSha: () => string },

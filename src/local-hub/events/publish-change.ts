@@ -38,11 +38,7 @@ export function publishChange(context: HubContext, change: RepositoryChange): vo
   if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
 }
 
-/**
- * Records a change in the audit log, and updates resource groups and notifications, in a transaction.
- *
- * @throws `ARGUMENT_INVALID` in the same cases as {@link publishChange}.
- */
+/** Also updates resource groups and notifications. @throws `ARGUMENT_INVALID` in the same cases as {@link publishChange}. */
 export function recordChange(context: HubContext, change: RepositoryChange) {
   const { store, auditLog, createId, hubUrl } = context;
   const { scope, action, before, after } = change;
@@ -193,10 +189,7 @@ function findSkipReason(store: Store, webhook: StoredWebhook, event: RepositoryE
   return state === "enabled" ? undefined : state;
 }
 
-/**
- * Returns the audit log entries of a change. Creating, moving, and deleting a repository and changing its settings are recorded.
- * Changes to contents and discussions are not recorded. A move is recorded for both owners.
- */
+/** Changes to contents and discussions are not recorded. A move is recorded for both owners. */
 export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
   const { scope, action, after, user: author } = change;
   const repository = changedRepository(change);

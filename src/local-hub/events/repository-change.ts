@@ -58,13 +58,7 @@ export function changedRepository({ before, after }: Pick<RepositoryChange, "bef
   return { ...repository, name: before?.name ?? repository.name };
 }
 
-/**
- * Returns the payload of a change, without the field `webhook` and before the edits.
- *
- * `hubUrl` is the origin of the URLs in the payload, without a trailing slash.
- *
- * @throws `ARGUMENT_INVALID` if the overrides are nested too deeply.
- */
+/** Without the field `webhook`, before the edits. @throws `ARGUMENT_INVALID` if the overrides are nested too deeply. */
 export function eventPayload(change: RepositoryChange, { hubUrl }: { hubUrl: string }): Record<string, unknown> {
   const { scope, action, discussion, comment, overrides = {} } = change;
   const { type, name, id, private: isPrivate, headSha } = changedRepository(change);
@@ -90,11 +84,7 @@ export function eventPayload(change: RepositoryChange, { hubUrl }: { hubUrl: str
   return rejectDeepNesting(() => deepMerge(deepMerge(sample, facts), { ...overrides, webhook: undefined }));
 }
 
-/**
- * Returns a function that applies the edits to a payload, and serializes the payload for a webhook.
- *
- * @throws `ARGUMENT_INVALID` if the payload is nested too deeply, or the edits do not fit the payload.
- */
+/** Applies the edits. @throws `ARGUMENT_INVALID` if the payload is nested too deeply, or the edits do not fit the payload. */
 export function payloadSerializer(
   payload: object,
   { edits = [], createId }: { edits?: readonly PayloadEdit[] | undefined; createId: () => string },

@@ -67,10 +67,7 @@ export function toFileChanges(files: NonNullable<ParsedEvent["files"]>): FileCha
   });
 }
 
-/**
- * Returns the changes of a push: a new version of the file `data/latest.txt`, which contains the number of the push, and a card
- * without metadata if there is no `README.md`.
- */
+/** A new version of `data/latest.txt` with the number of the push, and a card without metadata if there is no `README.md`. */
 function createPush(content: ContentStore, { head, name }: { head: Commit; name: string }): FileChange[] {
   const path = content.find(head.tree, "data")?.type === "file" ? "latest.txt" : "data/latest.txt";
   const entry = content.find(head.tree, path);

@@ -84,10 +84,7 @@ export class CommitStore {
     for (const { commit } of this.#walk(key.repositoryId, [key.oid])) yield commit;
   }
 
-  /**
-   * Returns the newest common ancestor of two commits, or `undefined` if their histories are unrelated. Reads only commits that are
-   * newer than the result.
-   */
+  /** Returns the newest common ancestor of two commits. Reads only commits that are newer than the result. */
   mergeBase(repositoryId: string, one: string, other: string): string | undefined {
     for (const { commit, isShared } of this.#walk(repositoryId, [one, other])) if (isShared) return commit.oid;
     return undefined;

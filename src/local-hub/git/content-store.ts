@@ -63,7 +63,7 @@ export class ContentStore {
     }
   }
 
-  /** Returns the commit of a branch, a tag, a full name of a ref, or the ID or unique start (7 digits or more) of a commit ID. */
+  /** `revision`: a branch, a tag, the full name of a ref, or the ID or unique start (7 digits or more) of the ID of a commit. */
   resolve(repositoryId: string, revision: string): Commit | undefined {
     const names = revision.startsWith("refs/") ? [revision] : [`refs/heads/${revision}`, `refs/tags/${revision}`];
     for (const name of names) {
@@ -308,10 +308,7 @@ function merge(existing: Paths | undefined, added: Paths): Paths {
   return added;
 }
 
-/**
- * Splits paths into those that are the same in both trees and those that changed. Does not read identical folders, so that a commit
- * that changes other files takes the same time for any number of paths.
- */
+/** Does not read identical folders, so that a commit that changes other files takes the same time for any number of paths. */
 function splitPaths(trees: TreeStore, before: string, after: string, paths: Paths): { same: Paths; changed: Paths } {
   if (before === after) return { same: paths, changed: new Map() };
   const same: Paths = new Map();

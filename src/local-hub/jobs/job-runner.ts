@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Logger } from "../../core/log.ts";
 import type { JobStage } from "../../hub/jobs/schemas.ts";
+import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { JobStore, StoredJob, StoredLogLine } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { Changes } from "./event-stream.ts";
@@ -12,6 +13,8 @@ const maxConcurrentProcesses = 4;
 /** The message of jobs that are only recorded. These jobs never start. */
 const onlyRecorded = "not run, only recorded: start the local Hub with --run-jobs to run jobs";
 
+type Delivery = Pick<PendingDelivery, "deliveryId" | "body">;
+
 interface JobRunnerOptions {
   store: JobStore;
   /** Whether to run the commands of jobs as local processes. Otherwise, jobs are only recorded. */
@@ -19,12 +22,6 @@ interface JobRunnerOptions {
   now: () => number;
   createId: () => string;
   log: Logger;
-}
-
-interface JobStart {
-  webhook: StoredWebhook;
-  deliveryId: string;
-  body: string;
 }
 
 interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "definition"> {
@@ -53,11 +50,8 @@ export class JobRunner {
     }
   }
 
-  /**
-   * Creates and stores the job for a delivery. With `runJobs`, also starts or queues its process. If the webhook refers
-   * to an unknown job, or the job of another user, the new job has the stage `ERROR`.
-   */
-  start({ webhook, deliveryId, body }: JobStart): StoredJob {
+  /** If the webhook refers to an unknown job, or the job of another user, the new job has the stage `ERROR`. */
+  start(webhook: StoredWebhook, { deliveryId, body }: Delivery): StoredJob {
     const started = { owner: webhook.owner, createdBy: webhook.owner, webhookId: webhook.id };
     const template = templateOfWebhook(webhook, this.#options.store);
     if (!template) {
@@ -247,21 +241,13 @@ function isFinished(stage: JobStage): boolean {
   return stage !== "SCHEDULING" && stage !== "RUNNING";
 }
 
-/**
- * Replaces missing fields with empty strings, because a job must also start if edits removed required fields of the
- * payload.
- */
+/** A job must also start if edits removed required fields of the payload. */
 const editedPayload = z.object({
   repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
 });
 
-interface JobTemplate {
-  definition: StoredJob["definition"];
-  secrets: Readonly<Record<string, string>>;
-}
-
 /** Returns the job of a webhook, or `undefined` if the webhook refers to an unknown job, or the job of another user. */
-function templateOfWebhook({ owner, definition }: StoredWebhook, store: JobStore): JobTemplate | undefined {
+function templateOfWebhook({ owner, definition }: StoredWebhook, store: JobStore) {
   if (definition.job) {
     const { secrets = {}, ...further } = definition.job;
     return { definition: further, secrets };
@@ -273,7 +259,7 @@ function templateOfWebhook({ owner, definition }: StoredWebhook, store: JobStore
   return { definition: source.definition, secrets };
 }
 
-function webhookVariables({ deliveryId, body }: { deliveryId: string; body: string }): Record<string, string> {
+function webhookVariables({ deliveryId, body }: Delivery): Record<string, string> {
   const { repo } = editedPayload.parse(JSON.parse(body));
   return {
     WEBHOOK_PAYLOAD: body,

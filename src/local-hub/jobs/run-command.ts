@@ -13,10 +13,7 @@ export const minMaskedLength = 4;
 const maxLineLength = 2_000;
 /** The maximum number of characters to read at once. Many short lines would otherwise block the local Hub. */
 const maxReadLength = 4_096;
-/**
- * The environment variables that a job inherits. Other variables are not passed on, because they can contain tokens of the
- * developer.
- */
+/** Other variables are not passed on, because they can contain tokens of the developer. */
 const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 interface CommandOptions {
@@ -82,10 +79,7 @@ function removeRunning(child: ChildProcess): void {
   watchdog = undefined;
 }
 
-/**
- * Runs the command of a job as a local process. Resolves with the reason for a failure, or with `undefined` if the
- * process exited with code 0.
- */
+/** Resolves with the reason for a failure, or with `undefined` if the process exited with code 0. */
 export function runCommand(options: CommandOptions): Promise<string | undefined> {
   const { signal, timeoutSeconds, onOutput } = options;
   return new Promise((resolve) => {
@@ -134,10 +128,7 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
 }
 
 /** Returns a function that masks secrets in a text. A text with the maximum length was truncated, and can end with the start of a secret. */
-export function createMask(
-  secrets: readonly string[],
-  { maxLength = maxLineLength }: { maxLength?: number } = {},
-): (text: string) => string {
+export function createMask(secrets: readonly string[], maxLength = maxLineLength): (text: string) => string {
   const texts = secrets
     // A secret with several lines is printed in several lines.
     .flatMap((secret) => [secret, ...secret.split(/[\r\n]+/).filter(({ length }) => length >= minMaskedLength)])

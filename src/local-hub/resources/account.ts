@@ -211,12 +211,7 @@ function spaceTool(name: string, emoji: string) {
   return { _id: deriveId(`space tool ${name}`), name, emoji, subdomain: name.replace("/", "-") };
 }
 
-/**
- * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if other users have claimed
- * the requested author or all authors.
- *
- * @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown.
- */
+/** @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown. */
 function claimPaper(store: Store, claimant: string, claim: z.output<typeof paperClaim>): PaperClaimResult {
   const { paperId, claimAuthorId, targetUserId } = claim;
   const key = { owner: "", id: paperId };
@@ -243,10 +238,7 @@ function authorOf({ authors }: StoredPaper, id: string): Author {
   throw badRequest(`claimAuthorId: the authors of this paper are ${ids}.`);
 }
 
-/**
- * Returns the author that a user has claimed, otherwise an unclaimed author with the user's name, otherwise the first
- * unclaimed author.
- */
+/** Prefers the author that the user has claimed, then an unclaimed author with the user's name. */
 function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | undefined {
   const free = authors.filter(({ claimedBy }) => claimedBy === undefined);
   return (

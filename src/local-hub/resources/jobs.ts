@@ -39,10 +39,7 @@ const jobRoutes = describeRoutes(jobOperations, "jobs", {
   setLabels: { success: "The job." },
 });
 
-/**
- * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of
- * their organizations.
- */
+/** Users have access to their own jobs and to the jobs of their organizations. */
 export const jobApi = {
   routes: jobRoutes,
   components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels, JobRequest: jobRequest },
@@ -144,12 +141,7 @@ function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
   return { id: accountId(name), name, type, avatarUrl: getAvatarUrl(name, { hubUrl }) };
 }
 
-/**
- * Checks whether a caller can read, or start and change, the jobs of a user or an organization. Unknown namespaces belong to the
- * developer.
- *
- * @throws HTTPException 404 if the caller cannot read the jobs, 403 if the caller can only read the jobs.
- */
+/** Unknown namespaces belong to the developer. @throws HTTPException 404 if the caller cannot read, 403 if only reading is allowed. */
 function checkNamespace(store: Store, namespace: string, caller: Caller, write: boolean): void {
   if (getAccountKind(namespace) === "org") authorize(store, caller, namespace, { role: "anyone" });
   if (!canReadPrivate(store, caller.user, namespace)) {
@@ -182,11 +174,7 @@ function findJobs(store: Store, namespace: string, query: JobQuery): StoredJob[]
   });
 }
 
-/**
- * Returns the jobs after the cursor. The job of the cursor can have left the selected stage, so all jobs are read.
- *
- * @throws HTTPException 400 if the cursor is unknown.
- */
+/** The job of the cursor can have left the selected stage. @throws HTTPException 400 if the cursor is unknown. */
 function after(store: Store, found: readonly StoredJob[], cursor: string): StoredJob[] {
   const ids = store.jobs.all().map(({ id }) => id);
   if (!ids.includes(cursor)) {

@@ -28,10 +28,7 @@ const notificationRoutes = describeRoutes(notificationOperations, "notifications
   markAsRead: { success: "The notifications were marked." },
 });
 
-/**
- * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
- * notifications.
- */
+/** Users have access only to their own notifications. */
 export const notificationApi = {
   routes: notificationRoutes,
   components: {

@@ -89,6 +89,12 @@ export const spaceApi = {
       return variablesOf(space);
     });
 
+    /** Makes a change, and returns the runtime after it. */
+    const act = (name: Name, context: Context<ApiEnvironment>, change: (space: StoredRepository) => void) => {
+      const space = find(name, context);
+      change(space);
+      return spaces.runtime(space);
+    };
     serveRoute(app, spaceRoutes.requestHardware, ({ params, body: { flavor, sleepTimeSeconds } }, context) => {
       const space = find(params, context);
       if (!hardware.some(({ name }) => name === flavor))
@@ -97,21 +103,13 @@ export const spaceApi = {
       spaces.change(space, { hardware: flavor, sleepSeconds });
       return spaces.runtime(space);
     });
-    serveRoute(app, spaceRoutes.setSleepTime, ({ params, body: { seconds } }, context) => {
-      const space = find(params, context);
-      spaces.change(space, { sleepSeconds: seconds });
-      return spaces.runtime(space);
-    });
-    serveRoute(app, spaceRoutes.pause, ({ params }, context) => {
-      const space = find(params, context);
-      spaces.pause(space);
-      return spaces.runtime(space);
-    });
-    serveRoute(app, spaceRoutes.restart, ({ params }, context) => {
-      const space = find(params, context);
-      spaces.restart(space);
-      return spaces.runtime(space);
-    });
+    serveRoute(app, spaceRoutes.setSleepTime, ({ params, body: { seconds } }, context) =>
+      act(params, context, (space) => spaces.change(space, { sleepSeconds: seconds })),
+    );
+    serveRoute(app, spaceRoutes.pause, ({ params }, context) => act(params, context, (space) => spaces.pause(space)));
+    serveRoute(app, spaceRoutes.restart, ({ params }, context) =>
+      act(params, context, (space) => spaces.restart(space)),
+    );
 
     serveRoute(app, spaceRoutes.logs, ({ params: { logType, ...name }, query: { tail } }, context) => {
       const space = find(name, context);
@@ -140,10 +138,7 @@ export const spaceApi = {
 
     /** A stream of a Space that this local Hub does not run ends at once. */
     function sourceOf(space: StoredRepository) {
-      return {
-        nextChange: () => spaces.changes.next(space.id),
-        isActive: () => spaces.find(space) !== undefined,
-      };
+      return { nextChange: () => spaces.changes.next(space.id), isActive: () => spaces.find(space) !== undefined };
     }
   },
 } satisfies ResourceApi;

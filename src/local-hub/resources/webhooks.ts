@@ -22,9 +22,7 @@ const webhookRoutes = describeRoutes(webhookOperations, "webhooks", {
   replay: { success: "The HTTP status of the replayed delivery." },
 });
 
-/**
- * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.
- */
+/** Users have access to their own webhooks only. */
 export const webhookApi = {
   routes: webhookRoutes,
   components: {

@@ -89,15 +89,15 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
 
   app.get("/settings", (context) => context.json(tokenUsers.map((user) => ({ user, ...getSettings(store, user) }))));
 
-  app.put("/bucket-faults", async (context) => {
-    bucketFaults.set(await context.req.json().catch(() => undefined));
-    return context.json({});
-  });
-
-  app.put("/delivery-faults", async (context) => {
-    deliveryFaults.set(await context.req.json().catch(() => undefined));
-    return context.json({});
-  });
+  for (const [path, faults] of [
+    ["/bucket-faults", bucketFaults],
+    ["/delivery-faults", deliveryFaults],
+  ] as const) {
+    app.put(path, async (context) => {
+      faults.set(await context.req.json().catch(() => undefined));
+      return context.json({});
+    });
+  }
 
   app.post("/spaces/:namespace/:repo/sleep", (context) => {
     const { namespace, repo } = context.req.param();

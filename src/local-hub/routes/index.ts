@@ -38,10 +38,7 @@ export const specifiedApis: readonly ResourceApi[] = [
   jobApi,
 ];
 
-/**
- * The resources of repositories. The Hub publishes them with more parameters and larger responses, of which the local Hub serves what
- * the official clients use.
- */
+/** The local Hub serves the part of these resources that the official clients use. */
 const repositoryApis: readonly ResourceApi[] = [
   repositoryApi,
   refApi,

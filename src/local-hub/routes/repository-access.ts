@@ -72,11 +72,7 @@ export function checkGate(store: Store, repository: StoredRepository, caller: An
   throw new CodedException(403, { code: "GatedRepo", message });
 }
 
-/**
- * Checks that a caller can create and change repositories of a user or an organization. Unknown namespaces belong to the developer.
- *
- * @throws `HTTPException` 401 without a caller, 403 if the caller cannot write.
- */
+/** Unknown namespaces belong to the developer. @throws `HTTPException` 401 without a caller, 403 if the caller cannot write. */
 export function checkNamespaceAccess(store: Store, caller: AnyCaller, given: string): void {
   const namespace = toAccountName(given);
   if (!caller) throw tokenMissing();

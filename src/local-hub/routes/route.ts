@@ -213,10 +213,7 @@ export interface ApiEnvironment {
   };
 }
 
-/**
- * The token that an operation requires. `write`: a token that can write. `read`: any token. `optional`: any token, or no token for
- * public repositories.
- */
+/** `write`: a token that can write. `optional`: any token, or no token for public repositories. */
 export type TokenRequirement = "write" | "read" | "optional";
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");

@@ -5,7 +5,7 @@ import { streamOf } from "../../core/fetch.ts";
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
 import { readRange } from "../resources/repositories/files.ts";
-import { UrlSigner } from "../resources/repositories/lfs.ts";
+import { createSigner } from "../resources/repositories/lfs.ts";
 import { canRead, checkNamespaceAccess } from "../routes/repository-access.ts";
 import { type ApiEnvironment, limitBytes } from "../routes/route.ts";
 import { type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
@@ -20,7 +20,7 @@ export const s3Path = "/s3/";
 
 interface VerifiedRequest extends S3Request {
   hub: HubContext;
-  downloads: Downloads;
+  downloads: ReturnType<typeof createDownloads>;
   request: Request;
   caller: Caller;
   repository: StoredRepository;
@@ -29,7 +29,7 @@ interface VerifiedRequest extends S3Request {
 /** Serves the S3 API of buckets, at URLs such as `/s3/NAMESPACE/BUCKET/KEY`. Errors are XML with the codes of S3. */
 export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
-  const downloads = new Downloads(hub);
+  const downloads = createDownloads(hub);
   app.get(`${downloadPath}:bucketId`, (context) => downloads.serve(context.req.raw));
   app.all(`${s3Path}*`, async (context) => {
     const { raw: request } = context.req;
@@ -138,7 +138,7 @@ function readObject(verified: VerifiedRequest, { redirectTo }: AppliedFaults): R
   if (key === undefined) return new Response(null, { headers: { "x-amz-bucket-region": s3Region } });
   const object = objects.get({ bucketId, key });
   if (!object) throw new S3Error("NoSuchKey", "The key does not exist.");
-  if (redirectTo !== undefined) return downloads.redirect({ bucketId, key, to: redirectTo });
+  if (redirectTo !== undefined) return downloads.redirect(bucketId, key, redirectTo);
   return objectResponse(objects, object, bucketId, request);
 }
 
@@ -176,11 +176,7 @@ const unsupportedParameters = [
   ...["versionId", "versioning", "versions", "website"],
 ];
 
-/**
- * Reads the path and the query of a request, such as `/s3/me/inbox/log/1`. Operations on the bucket itself have no key.
- *
- * @throws `S3Error` if the operation is not supported or the key is invalid.
- */
+/** Operations on the bucket itself have no key. @throws `S3Error` if the operation is not supported or the key is invalid. */
 function readS3Request({ method, url }: Request) {
   const { pathname, searchParams: query } = new URL(url);
   const [, path = ""] = /^\/s3\/(.*)$/s.exec(pathname) ?? [];
@@ -296,53 +292,38 @@ function tooLarge(): S3Error {
 const downloadPath = "/_downloads/";
 
 /** Redirects downloads, as the Hub does to its content delivery network. The signed URLs are valid for a minute. */
-class Downloads {
-  readonly #hub: HubContext;
-  readonly #signer: UrlSigner;
-
-  constructor(hub: HubContext) {
-    this.#hub = hub;
-    this.#signer = new UrlSigner({ now: hub.now, validMs: 60_000 });
-  }
-
-  /** Creates a redirect to an object: to another origin of the local Hub, or to another path. */
-  redirect({ bucketId, key, to }: { bucketId: string; key: string; to: "path" | "origin" }): Response {
-    const url = new URL(`${downloadPath}${bucketId}`, this.#hub.hubUrl);
-    // The server listens on 127.0.0.1, for which "localhost" is a name with another origin.
-    if (to === "origin") url.hostname = "localhost";
-    url.search = String(new URLSearchParams({ key, ...this.#signer.sign([bucketId, key]) }));
-    return new Response(null, { status: 302, headers: { location: url.href } });
-  }
-
-  /**
-   * Answers a request for a signed URL.
-   *
-   * @throws `S3Error` if the URL is invalid or has expired, or the request is also signed with an access key.
-   */
-  serve(request: Request): Response {
-    const { pathname, searchParams } = new URL(request.url);
-    const bucketId = pathname.slice(downloadPath.length);
-    const { key = "", expires = "", signature = "" } = Object.fromEntries(searchParams);
-    if (request.headers.has("authorization")) {
-      const message =
-        'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".';
-      throw new S3Error("InvalidArgument", message);
-    }
-    if (!this.#signer.verify([bucketId, key], { expires, signature })) {
-      throw new S3Error("AccessDenied", "The URL is invalid or has expired. Request the object again.");
-    }
-    const { objects } = this.#hub.store;
-    const object = objects.get({ bucketId, key });
-    if (object) return objectResponse(objects, object, bucketId, request);
-    throw new S3Error("NoSuchKey", "The key does not exist.");
-  }
+function createDownloads({ hubUrl, now, store: { objects } }: HubContext) {
+  const signer = createSigner({ now, validMs: 60_000 });
+  return {
+    /** Creates a redirect to an object: to another origin of the local Hub, or to another path. */
+    redirect(bucketId: string, key: string, to: "path" | "origin"): Response {
+      const url = new URL(`${downloadPath}${bucketId}`, hubUrl);
+      // The server listens on 127.0.0.1, for which "localhost" is a name with another origin.
+      if (to === "origin") url.hostname = "localhost";
+      url.search = String(new URLSearchParams({ key, ...signer.sign([bucketId, key]) }));
+      return new Response(null, { status: 302, headers: { location: url.href } });
+    },
+    /** @throws `S3Error` if the URL is invalid or has expired, or the request is also signed with an access key. */
+    serve(request: Request): Response {
+      const { pathname, searchParams } = new URL(request.url);
+      const bucketId = pathname.slice(downloadPath.length);
+      const { key = "", expires = "", signature = "" } = Object.fromEntries(searchParams);
+      if (request.headers.has("authorization")) {
+        const message =
+          'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".';
+        throw new S3Error("InvalidArgument", message);
+      }
+      if (!signer.verify([bucketId, key], { expires, signature })) {
+        throw new S3Error("AccessDenied", "The URL is invalid or has expired. Request the object again.");
+      }
+      const object = objects.get({ bucketId, key });
+      if (object) return objectResponse(objects, object, bucketId, request);
+      throw new S3Error("NoSuchKey", "The key does not exist.");
+    },
+  };
 }
 
-/**
- * Creates the response to GetObject and HeadObject: 200, or 206 for a range. Ignores conditions, like the Hub.
- *
- * @throws `S3Error` 416 if the object does not have the range.
- */
+/** Ignores conditions, like the Hub. @throws `S3Error` 416 if the object does not have the range. */
 export function objectResponse(
   objects: ObjectStore,
   object: StoredObject,

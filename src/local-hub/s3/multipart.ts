@@ -43,11 +43,7 @@ export interface PreparedRequest {
   body?: ReceivedBody | undefined;
 }
 
-/**
- * Prepares a request that belongs to an upload in parts. Returns `undefined` for other requests.
- *
- * @throws `S3Error` if the upload does not exist, or the request is invalid.
- */
+/** Returns `undefined` for requests without parts. @throws `S3Error` if the upload does not exist, or the request is invalid. */
 export async function prepareMultipart(multipart: MultipartRequest): Promise<PreparedRequest | undefined> {
   const { request, key, query } = multipart;
   const id = query.get("uploadId");

@@ -128,9 +128,7 @@ function toFeedChange({ path, object, isNew = false }: FileChange): FeedChange {
 
 const maxKeyBytes = 1_024;
 
-/**
- * Returns the problem with the key of an object, or `undefined` if the key is valid. The rules are those of the Hub's Storage Buckets.
- */
+/** `undefined` if the key is valid. The rules are those of the Hub's Storage Buckets. */
 export function findKeyProblem(key: string): string | undefined {
   if (Buffer.byteLength(key) > maxKeyBytes) return `has more than ${maxKeyBytes} bytes`;
   if (key.startsWith("/") || key.endsWith("/")) return 'starts or ends with "/"';

@@ -14,11 +14,7 @@ let seeded: { image: Uint8Array; at: number } | undefined;
 /** How long a seeded store is copied, because the example data contains times. */
 const maxSeedAgeMs = 60_000;
 
-/**
- * Opens the store of a local Hub, in memory if `file` is `undefined`, and fills it with example data if it is empty.
- *
- * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used.
- */
+/** Fills an empty store with example data. @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used. */
 export function openSeededStore({ file, now }: { file: string | undefined; now: number }): Store {
   const age = seeded ? now - seeded.at : Number.NaN;
   if (file === undefined && age >= 0 && age < maxSeedAgeMs) return openStore({ image: seeded?.image });
@@ -109,10 +105,7 @@ function seedNotifications(options: { now: number }): KeyedRecord<StoredNotifica
   return [...notify(localUser, all, options), ...notify(otherUser, all.slice(0, 6), options)];
 }
 
-/**
- * Creates a user's notifications, newest first. Alternates participation, mentions, and read status, so that all combinations
- * occur.
- */
+/** Newest first. Alternates participation, mentions, and read status, so that all combinations occur. */
 function notify(owner: string, about: Subject[], { now }: { now: number }): KeyedRecord<StoredNotification>[] {
   return about.map((subject, index) => ({
     owner,
@@ -211,10 +204,7 @@ function seedSettings(): KeyedRecord<StoredSettings> {
 const firstCreatedAt = Date.UTC(2026, 0, 31, 10);
 const intervalMs = 3_600_000;
 
-/**
- * Stores the discussions and pull requests of the example notifications, each with a first comment. The pull requests have no
- * commits of their own.
- */
+/** Each has a first comment. The pull requests have no commits of their own. */
 function seedDiscussions({ repositories, discussions, content }: Store): void {
   for (const [index, { about }] of subjects().entries()) {
     const repository = about.type === "repo" ? repositories.get(about.repo) : undefined;
@@ -281,10 +271,7 @@ const repositories: readonly SeededRepository[] = [
 /** The creation time of the example repositories. It is fixed, so that their commits have the same IDs in every local Hub. */
 const createdAt = Date.UTC(2026, 0, 31, 9);
 
-/**
- * Stores repositories of all types, with a first commit. Some repositories are private, and one repository of acme has no resource
- * group.
- */
+/** Some repositories are private, and one repository of acme has no resource group. */
 export function seedRepositories(store: Pick<Store, "repositories" | "content">): void {
   for (const { card, private: isPrivate = false, ...others } of repositories) {
     const id = seededRepositoryId(others);

@@ -18,11 +18,7 @@ const drainMs = 5_000;
 
 export type Image = Awaited<ReturnType<typeof buildImage>>;
 
-/**
- * Copies the files of a commit into a new folder. The packages of `modulesFolder` are linked, because nothing is installed.
- *
- * @throws `OPTION_INVALID` if there is no Dockerfile, or if it starts nothing.
- */
+/** The packages of `modulesFolder` are linked, because nothing is installed. @throws `OPTION_INVALID` if nothing can start. */
 export async function buildImage(
   content: ContentStore,
   { tree }: Commit,

@@ -28,10 +28,7 @@ export const systemAuthor = "system";
 
 export type StoredAuditEvent = z.output<typeof record>;
 
-/**
- * Matches events that have one of the values in each list. An empty list matches all events. The case of authors and IP
- * addresses is ignored.
- */
+/** An empty list matches all events. The case of authors and IP addresses is ignored. */
 export interface AuditFilter {
   authors: readonly string[];
   ips: readonly string[];

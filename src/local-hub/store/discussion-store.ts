@@ -56,9 +56,8 @@ export class DiscussionStore {
   }
 
   get({ repositoryId, num }: DiscussionKey): StoredDiscussion | undefined {
-    const row = this.#database
-      .prepare("SELECT record FROM discussions WHERE repository_id = ? AND num = ?")
-      .get(repositoryId, num);
+    const select = this.#database.prepare("SELECT record FROM discussions WHERE repository_id = ? AND num = ?");
+    const row = select.get(repositoryId, num);
     return row && discussion.parse(JSON.parse(String(row.record)));
   }
 

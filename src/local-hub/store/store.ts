@@ -14,11 +14,7 @@ import { WebhookStore } from "./webhook-store.ts";
 /** The data of a local Hub, in memory or in a SQLite file. */
 export type Store = ReturnType<typeof createStore>;
 
-/**
- * Opens the store of a local Hub, in memory if `file` is omitted. `image` is the content of the store in memory.
- *
- * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used.
- */
+/** `image` is the content of a store in memory. @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used. */
 export function openStore({ file, image }: { file?: string | undefined; image?: Uint8Array | undefined }): Store {
   const database = openDatabase(file, image);
   try {
@@ -37,7 +33,7 @@ function createStore(database: DatabaseSync, file: string | undefined) {
   const objects = new ObjectStore(database, { folder: file === undefined ? undefined : `${file}.objects` });
   const discussions = new DiscussionStore(database);
   const deliveries = new DeliveryStore(database);
-  const watcher = new TableWatcher(database);
+  const watcher = createWatcher(database);
   const events = new EventStore(database);
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
@@ -158,40 +154,32 @@ type Listener = (table: WatchedTable) => void;
  * Notices changes of tables, with temporary triggers. Calls of the stores would have to be noticed one by one, and the
  * triggers are not part of the state file. Without listeners, there are no triggers.
  */
-class TableWatcher {
-  readonly #database: DatabaseSync;
-  readonly #listeners: Listener[] = [];
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
-  /** Adds a listener. It runs within a statement, so it must not use the database. */
-  add(listener: Listener): void {
-    this.#listeners.push(listener);
-    if (this.#listeners.length === 1) this.#createTriggers();
-  }
-
-  notifyAll(): void {
-    for (const table of watchedTables) this.#notify(table);
-  }
-
-  #notify(table: WatchedTable): void {
-    for (const listener of this.#listeners) listener(table);
-  }
-
-  #createTriggers(): void {
-    for (const table of watchedTables) {
-      const name = `notify_${table}`;
-      this.#database.function(name, () => {
-        this.#notify(table);
-        return null;
-      });
-      for (const change of watchedChanges[table]) {
-        this.#database.exec(
-          `CREATE TEMP TRIGGER watch_${table}_${change} AFTER ${change} ON main.${table} BEGIN SELECT ${name}(); END`,
-        );
-      }
+function createWatcher(database: DatabaseSync) {
+  const listeners: Listener[] = [];
+  const notify = (table: WatchedTable) => {
+    for (const listener of listeners) listener(table);
+  };
+  const createTriggers = (table: WatchedTable) => {
+    const name = `notify_${table}`;
+    database.function(name, () => {
+      notify(table);
+      return null;
+    });
+    for (const change of watchedChanges[table]) {
+      database.exec(
+        `CREATE TEMP TRIGGER watch_${table}_${change} AFTER ${change} ON main.${table} BEGIN SELECT ${name}(); END`,
+      );
     }
-  }
+  };
+  return {
+    /** Adds a listener. It runs within a statement, so it must not use the database. */
+    add(listener: Listener): void {
+      listeners.push(listener);
+      if (listeners.length === 1) for (const table of watchedTables) createTriggers(table);
+    },
+    /** Reports that all tables were cleared. */
+    notifyAll(): void {
+      for (const table of watchedTables) notify(table);
+    },
+  };
 }

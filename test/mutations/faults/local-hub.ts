@@ -249,7 +249,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the URL of a redirected download is valid forever",
     file: "src/local-hub/resources/repositories/lfs.ts",
-    find: "isValid && Number(expires) >= this.#now()",
+    find: "isValid && Number(expires) >= now()",
     replace: "isValid",
     tests: ["test/local-hub/s3/gateway.test.ts"],
   },

@@ -96,11 +96,8 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const existing = store.repositories.get(repo);
     if (existing) {
       // Official clients accept this error with the option `exist_ok`, and read the URL.
-      return errorResponse({
-        status: 409,
-        message: "You already created this bucket",
-        fields: { url, id: existing.id },
-      });
+      const fields = { url, id: existing.id };
+      return errorResponse({ status: 409, message: "You already created this bucket", fields });
     }
     const repository = store.transaction(() => {
       addToResourceGroup(store, repo, body.resourceGroupId, caller.user);
@@ -163,10 +160,10 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
 
   serveRoute(app, bucketRoutes.pathsInfo, ({ params, body }, context) => {
     const { id: bucketId } = find(hub, params, context);
-    return [body.paths].flat().flatMap((key) => {
-      const object = objects.get({ bucketId, key });
-      return object ? [toEntry(object)] : [];
-    });
+    return [body.paths]
+      .flat()
+      .flatMap((key) => objects.get({ bucketId, key }) ?? [])
+      .map(toEntry);
   });
 
   serveRoute(app, bucketRoutes.batch, async ({ params }, context) => {

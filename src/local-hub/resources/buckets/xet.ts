@@ -11,7 +11,7 @@ import { type ApiEnvironment, limitBytes } from "../../routes/route.ts";
 import { bodyOf, type StoredObject } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { readRange } from "../repositories/files.ts";
-import { UrlSigner } from "../repositories/lfs.ts";
+import { createSigner, type UrlSigner } from "../repositories/lfs.ts";
 import { chunkHeader, readChunks, readShard, type ShardFile } from "./xet-format.ts";
 
 /** The path of the storage for files of buckets. Uploads are streamed to disk, so that the limit for bodies does not apply to this path. */
@@ -39,7 +39,7 @@ export class XetStorage {
 
   constructor(hub: HubContext) {
     this.#hub = hub;
-    this.#signer = new UrlSigner({ now: hub.now, validMs: tokenValidMs });
+    this.#signer = createSigner({ now: hub.now, validMs: tokenValidMs });
     this.#uploads = new UploadArea(hub);
   }
 
@@ -68,7 +68,9 @@ export class XetStorage {
     });
     xet.post("/v1/shards", async (context) => {
       this.#checkToken(context, "write");
-      const body = limitBytes(context.req.raw.body ?? new Blob().stream(), maxShardBytes, shardTooLarge);
+      const message = `The shard has more than ${maxShardBytes} bytes.`;
+      const tooLarge = () => new HTTPException(413, { message });
+      const body = limitBytes(context.req.raw.body ?? new Blob().stream(), maxShardBytes, tooLarge);
       const files = readShard(await buffer(body));
       for (const file of files) await this.#uploads.saveFile(this.#uploads.check(context.req.param("area")), file);
       return context.json({ result: 1 });
@@ -77,7 +79,7 @@ export class XetStorage {
       const bucketId = this.#checkToken(context, "read");
       const object = objects.findByXetHash(bucketId, context.req.param("hash"));
       if (!object) throw notFound("The bucket has no file with this hash.");
-      return this.#describe(context, { bucketId, object });
+      return this.#describe(context, bucketId, object);
     });
     xet.get("/files/:bucketId/:segment", (context) => this.#serveSegment(context));
     // Without a route, the token would be compared with those of users. Clients then use another version of the protocol.
@@ -96,7 +98,7 @@ export class XetStorage {
     throw new HTTPException(401, { message: "The token for Xet is not valid. Request another token from the bucket." });
   }
 
-  #describe(context: Context, { bucketId, object }: { bucketId: string; object: StoredObject }): Response {
+  #describe(context: Context, bucketId: string, object: StoredObject): Response {
     const { key, size, xetHash } = object;
     const range = readRange(context.req.header("range"), { size });
     if (range === "unsatisfiable") throw new HTTPException(416, { message: "The file does not have this range." });
@@ -227,12 +229,7 @@ class UploadArea {
     await this.#save(area, `file/${hash}`, content(), hash);
   }
 
-  async #save(
-    area: string,
-    key: string,
-    body: AsyncIterable<Uint8Array> | Uint8Array[],
-    xetHash?: string,
-  ): Promise<void> {
+  async #save(area: string, key: string, body: AsyncIterable<Uint8Array> | Uint8Array[], xetHash?: string) {
     const { now, store } = this.#hub;
     const received = await store.objects.receive(Readable.from(body));
     const details = { contentType: "application/octet-stream", modifiedAt: now() };
@@ -259,8 +256,4 @@ async function* toChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
   }
   if (buffer.byteLength > 0) yield Buffer.concat([chunkHeader(buffer.byteLength), buffer]);
-}
-
-function shardTooLarge(): HTTPException {
-  return new HTTPException(413, { message: `The shard has more than ${maxShardBytes} bytes.` });
 }

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { Logger } from "../../../core/log.ts";
 import { suggest } from "../../../core/options.ts";
 import { type AuditLogEvent, auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { auditLogTypes } from "../../../hub/organizations/audit-log-types.ts";
 import { accountId, getAvatarUrl } from "../../accounts.ts";
 import { badRequest } from "../../error-response.ts";
+import type { HubContext } from "../../hub-context.ts";
 import { authorizeCaller, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import {
   type AuditFilter,
@@ -41,12 +41,7 @@ export const auditLogApi = {
   },
 } satisfies ResourceApi;
 
-/**
- * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match
- * at least one term of each kind that the query contains.
- *
- * @throws HTTPException 400 if a type is unknown.
- */
+/** An event must match one term of each kind that the query contains. @throws HTTPException 400 if a type is unknown. */
 function parseAuditQuery(q: string): AuditFilter {
   const types = termValues("type", q);
   for (const type of types) {
@@ -59,23 +54,18 @@ function parseAuditQuery(q: string): AuditFilter {
 }
 
 function termValues(kind: "author" | "ip" | "type", q: string): string[] {
-  const prefix = `${kind}:`;
-  return q
-    .split(/\s+/)
-    .filter((term) => term.startsWith(prefix))
-    .map((term) => term.slice(prefix.length));
+  const terms = q.split(/\s+/).filter((term) => term.startsWith(`${kind}:`));
+  return terms.map((term) => term.slice(kind.length + 1));
 }
 
 const maxExportedEvents = 100_000;
 
 const pageSize = 500;
 
-interface AuditLogExportOptions {
+interface AuditLogExportOptions extends Pick<HubContext, "hubUrl" | "log"> {
   store: AuditLogStore;
   organization: string;
   filter: AuditFilter;
-  hubUrl: string;
-  log: Logger;
 }
 
 /**
@@ -142,10 +132,7 @@ function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExpor
   };
 }
 
-/**
- * Matches queries that contain only documented terms. The local Hub rejects all other terms, because they are probably typing
- * errors.
- */
+/** The local Hub rejects all other terms, because they are probably typing errors. */
 const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
 
 const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1, or type:org.add_user";

@@ -48,11 +48,7 @@ export const memberApi = {
   },
 } satisfies ResourceApi;
 
-/**
- * Returns a page of the members of an organization, sorted by name, with the fields that the caller can access.
- *
- * @throws HTTPException 403 if the caller searches by email without access to email addresses, 400 if the cursor is invalid.
- */
+/** Sorted by name. @throws HTTPException 403 for a search by email without access to email addresses, 400 for an invalid cursor. */
 function listMembers(
   { store, hubUrl }: HubContext,
   access: OrganizationAccess,

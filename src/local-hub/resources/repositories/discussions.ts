@@ -118,11 +118,7 @@ export function hideComment(
   return updateComment(context, target, { ...comment, ...hidden });
 }
 
-/**
- * Opens or closes a discussion. Fires `discussion` update, after the comment if there is one.
- *
- * @throws HTTPException 400 if the pull request is merged.
- */
+/** Fires `discussion` update, after the comment if there is one. @throws HTTPException 400 if the pull request is merged. */
 export function changeStatus(
   context: HubContext,
   { status, comment, ...target }: DiscussionTarget & { status: "open" | "closed"; comment?: string | undefined },
@@ -191,10 +187,7 @@ export function publishUpdate(context: HubContext, target: DiscussionTarget): vo
   publish(context, target, { scope: "discussion", action: "update" });
 }
 
-/**
- * Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. Does nothing if the
- * discussion already has the fields.
- */
+/** Fires `discussion` update. Does nothing if the discussion already has the fields. */
 function changeDiscussion<Event extends StoredDiscussionEvent>(
   context: HubContext,
   { event, fields, ...target }: DiscussionTarget & ChangedFields<Event>,

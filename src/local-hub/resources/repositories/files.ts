@@ -158,10 +158,7 @@ function toTreeEntry({ type, oid, size, path, lfs }: FileEntry): TreeEntry {
 
 const maxEntries = { plain: 1_000, expanded: 100 };
 
-/**
- * Reads a page of the files of a folder. All pages show the same commit, even if the branch changes in between. Returns `undefined` if
- * the folder does not exist.
- */
+/** All pages show the same commit, even if the branch changes in between. Returns `undefined` if the folder does not exist. */
 function readTreePage(
   content: ContentStore,
   folder: string,
@@ -258,10 +255,7 @@ function contentDisposition(path: string): string {
 
 type RequestedRange = "whole" | "unsatisfiable" | ByteRange;
 
-/**
- * Reads the header `Range` of a request for a file. Several ranges, other units, and invalid ranges stand for the whole file, as RFC
- * 9110 allows.
- */
+/** Several ranges, other units, and invalid ranges stand for the whole file, as RFC 9110 allows. */
 export function readRange(header: string | undefined, { size }: { size: number }): RequestedRange {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "") ?? [];
   if (first === "" && last === "") return "whole";

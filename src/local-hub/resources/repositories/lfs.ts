@@ -39,7 +39,7 @@ export const lfsApi = {
   routes: {},
   components: {},
   serve(app, hub) {
-    const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
+    const signer = createSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
       app.route(`${prefix}/:namespace${anyNamespace}/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, signer, repoType));
     }
@@ -152,34 +152,28 @@ function respond(body: object): Response {
   return Response.json(body, { headers: { "content-type": mediaType } });
 }
 
+export type UrlSigner = ReturnType<typeof createSigner>;
+
 /**
  * Signs the URLs of uploads and downloads for which clients send no token. The URLs are valid for a time, and only until the local Hub
  * stops.
  */
-export class UrlSigner {
-  readonly #key = randomBytes(32);
-  readonly #now: () => number;
-  readonly #validMs: number;
-
-  constructor({ now, validMs }: { now: () => number; validMs: number }) {
-    this.#now = now;
-    this.#validMs = validMs;
-  }
-
-  sign(parts: readonly unknown[]): { expires: string; signature: string } {
-    const expires = String(this.#now() + this.#validMs);
-    return { expires, signature: this.#hash(parts, expires) };
-  }
-
-  verify(parts: readonly unknown[], { expires, signature }: { expires: string; signature: string }): boolean {
-    const [expected, sent] = [Buffer.from(this.#hash(parts, expires)), Buffer.from(signature)];
-    const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
-    return isValid && Number(expires) >= this.#now();
-  }
-
-  #hash(parts: readonly unknown[], expires: string): string {
-    return createHmac("sha256", this.#key)
-      .update(JSON.stringify([...parts, expires]))
-      .digest("hex");
-  }
+export function createSigner({ now, validMs }: { now: () => number; validMs: number }) {
+  const key = randomBytes(32);
+  const hash = (parts: readonly unknown[], expires: string) => {
+    const text = JSON.stringify([...parts, expires]);
+    return createHmac("sha256", key).update(text).digest("hex");
+  };
+  return {
+    /** Returns the query parameters that sign the parts of a URL. */
+    sign(parts: readonly unknown[]) {
+      const expires = String(now() + validMs);
+      return { expires, signature: hash(parts, expires) };
+    },
+    verify(parts: readonly unknown[], { expires, signature }: { expires: string; signature: string }): boolean {
+      const [expected, sent] = [Buffer.from(hash(parts, expires)), Buffer.from(signature)];
+      const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
+      return isValid && Number(expires) >= now();
+    },
+  };
 }

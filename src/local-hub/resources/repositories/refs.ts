@@ -161,11 +161,7 @@ export function createRef(
   updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
 }
 
-/**
- * Deletes a branch or a tag. Fires `repo.content` update.
- *
- * @throws HTTPException 404 if the ref does not exist, 403 for the main branch.
- */
+/** Fires `repo.content` update. @throws HTTPException 404 if the ref does not exist, 403 for the main branch. */
 export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): void {
   const ref = `${prefixes[kind]}${name}`;
   if (ref === mainRef) throw forbidden(`Cannot delete ${ref}, because it is the main branch.`);

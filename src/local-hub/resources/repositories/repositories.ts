@@ -209,10 +209,7 @@ function readVisibility({
   return visibility !== "public";
 }
 
-/**
- * Returns the files of a new repository in addition to `.gitattributes`: the files of the request, and a card if the request has
- * metadata for it, but no card.
- */
+/** The files of the request, and a card if the request has metadata for it, but no card. */
 function firstFiles({ name, type, sdk, license, files = [] }: z.output<typeof repositoryCreation>): FileChange[] {
   const changes = files.map((file) => ({ path: file.path, content: decodeContent(file) }));
   const metadata = [

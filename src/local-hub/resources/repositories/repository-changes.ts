@@ -87,10 +87,7 @@ export function deleteRepository(
   publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });
 }
 
-/**
- * Changes settings of a repository. Fires `repo.config` update, with the new visibility if the visibility changed. Fires nothing if
- * the repository already has the settings.
- */
+/** Fires `repo.config` update with the visibility, if it changed, or nothing if the repository already has the settings. */
 export function updateRepositorySettings(
   context: HubContext,
   { repository, settings, user }: { repository: StoredRepository; settings: RepositorySettings; user: string },
@@ -147,12 +144,7 @@ interface InitialCommit {
   date: number;
 }
 
-/**
- * Creates the main branch of a new repository, with a first commit that contains `.gitattributes`, as on the Hub. Does nothing for
- * a type without content.
- *
- * @throws `ARGUMENT_INVALID` if the files are invalid.
- */
+/** Does nothing for a type without content. @throws `ARGUMENT_INVALID` if the files are invalid. */
 export function createInitialCommit(
   content: ContentStore,
   { repository, files = [], author, date }: InitialCommit,

@@ -81,11 +81,7 @@ export async function readUploadLines(
   return { header: found, operations };
 }
 
-/**
- * Reads a commit from one JSON document, the older format of the Hub.
- *
- * @throws HTTPException like {@link readUploadLines}.
- */
+/** Reads the older format of the Hub, one JSON document. @throws HTTPException like {@link readUploadLines}. */
 export async function readUploadDocument(
   body: AsyncIterable<Uint8Array>,
   maxBytes = maxCommitBytes,

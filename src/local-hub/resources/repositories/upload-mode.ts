@@ -12,10 +12,7 @@ export function requiresXet(userAgent: string | undefined): boolean {
   return /\bhf_hub\//.test(userAgent ?? "");
 }
 
-/**
- * Returns a function that decides which files of the mode `lfs` a client can send in the commit instead, within the limits of a
- * commit.
- */
+/** Decides which files of the mode `lfs` a client can send in the commit instead, within the limits of a commit. */
 export function createInlineMode(): (mode: "regular" | "lfs", size: number) => "regular" | "lfs" {
   let total = 0;
   return (mode, size) => {
@@ -52,11 +49,7 @@ export function createUploadMode(attributes: string): (file: UploadedFile) => "r
   };
 }
 
-/**
- * Returns a function that decides whether `.gitignore` excludes a file.
- *
- * @param ignored is the content of `.gitignore`.
- */
+/** `ignored` is the content of `.gitignore`. */
 export function createIgnore(ignored: string): (path: string) => boolean {
   const rules = linesOf(ignored).map((line) => {
     const isNegated = line.startsWith("!");
@@ -94,18 +87,11 @@ export function parsePattern(pattern: string): PathMatcher {
   const anchored = pattern.includes("/");
   const segments = pattern.replace(/^\//, "").split("/");
   if (!anchored) return (path) => matchesName(pattern, path.slice(path.lastIndexOf("/") + 1));
-  return (path) =>
-    matchesSequence(segments, path.split("/"), {
-      isWildcard: (segment) => segment === "**",
-      matches: (segment, name) => matchesName(segment, name),
-    });
+  return (path) => matchesSequence(segments, path.split("/"), (segment) => segment === "**", matchesName);
 }
 
 function matchesName(pattern: string, name: string): boolean {
-  return matchesSequence(splitParts(pattern), [...name], {
-    isWildcard: (part) => part === "*",
-    matches: (part, char) => matchesChar(part, char),
-  });
+  return matchesSequence(splitParts(pattern), [...name], (part) => part === "*", matchesChar);
 }
 
 /** Splits a pattern into characters, escaped characters, and classes such as `[a-z]`. */
@@ -136,7 +122,8 @@ function matchesChar(part: string, char: string): boolean {
 function matchesSequence(
   parts: readonly string[],
   items: readonly string[],
-  { isWildcard, matches }: { isWildcard: (part: string) => boolean; matches: (part: string, item: string) => boolean },
+  isWildcard: (part: string) => boolean,
+  matches: (part: string, item: string) => boolean,
 ): boolean {
   let [part, item] = [0, 0];
   let wildcard: { part: number; item: number } | undefined;
