@@ -32,21 +32,13 @@ export function isIncompleteBody(error: unknown): boolean {
 }
 
 /** `name` is the name of the part. @throws HTTPException 400 with the invalid fields. */
-export function parseRequest<Schema extends z.core.$ZodType>(
-  schema: Schema,
-  value: unknown,
-  name: string,
-): z.output<Schema> {
+export function parseRequest<Schema extends z.core.$ZodType>(schema: Schema, value: unknown, name: string) {
   const { data, error } = z.safeParse(schema, value, { error: describeIssue });
   if (error) throw invalidRequest(listProblems(error, name));
   return data;
 }
 
-export function parseRequestJson<Schema extends z.core.$ZodType>(
-  schema: Schema,
-  text: string,
-  name: string,
-): z.output<Schema> {
+export function parseRequestJson<Schema extends z.core.$ZodType>(schema: Schema, text: string, name: string) {
   const value = readJson(text);
   if (value === undefined) throw invalidRequest([`${name}: expected JSON`]);
   return parseRequest(schema, value, name);
@@ -108,11 +100,7 @@ export function errorResponse({
 }
 
 /** Parses a value that the user gives, such as an event. @throws `ARGUMENT_INVALID` with the invalid fields. */
-export function parseGiven<Schema extends z.ZodMiniType>(
-  schema: Schema,
-  value: unknown,
-  name: string,
-): z.output<Schema> {
+export function parseGiven<Schema extends z.ZodMiniType>(schema: Schema, value: unknown, name: string) {
   const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const problems = listProblems(parsed.error, name).join("; ");

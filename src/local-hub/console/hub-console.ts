@@ -124,23 +124,18 @@ function toJobInfo(runner: HubContext["jobs"], job: StoredJob): JobInfo {
   return {
     ...{ id, owner, stage, createdAt, isActive: runner.isActive(job) },
     command: cutAt(words === "" ? (dockerImage ?? spaceId ?? "") : words, maxVariableCharacters),
-    ...(message !== null && { message }),
-    ...(startedAt !== undefined && { startedAt }),
-    ...(finishedAt !== undefined && { finishedAt }),
-    ...(webhookId !== undefined && { webhookId }),
+    ...{ message: message ?? undefined, startedAt, finishedAt, webhookId },
   };
 }
 
 function toJobDetails({ store, jobs }: HubContext, job: StoredJob, after: number | undefined): JobDetails {
   const { id, createdBy, definition, secretNames, failureCount = 0 } = job;
   const { flavor, dockerImage, spaceId, attempts, timeoutSeconds, environment } = definition;
-  const image = dockerImage ?? spaceId;
   const first = after ?? Math.max(0, store.jobs.lineCount(id) - maxLines);
   return {
     ...toJobInfo(jobs, job),
-    ...{ createdBy, flavor, attempts, failures: failureCount, secretNames },
-    ...(image !== undefined && { image }),
-    ...(timeoutSeconds !== null && { timeoutSeconds }),
+    ...{ createdBy, flavor, attempts, failures: failureCount, secretNames, image: dockerImage ?? spaceId },
+    timeoutSeconds: timeoutSeconds ?? undefined,
     environment: Object.entries(environment).map(([name, value]) => [name, cutAt(value, maxVariableCharacters)]),
     logs: store.jobs
       .lines(id, { after: first, limit: maxLines })
@@ -204,9 +199,7 @@ function toEventDelivery(hub: HubContext, fired: StoredEvent["deliveries"][numbe
   }
   const { status, error, logId } = latest;
   return {
-    ...{ ...delivery, logId },
-    ...(status !== null && { responseStatus: status }),
-    ...(error !== null && { error }),
+    ...{ ...delivery, logId, responseStatus: status ?? undefined, error: error ?? undefined },
     status: error === null ? "succeeded" : isPending ? "retrying" : "dead",
   };
 }

@@ -177,8 +177,7 @@ function toAttemptSummary(stored: HubDeliveryAttempt): AttemptSummary {
   const { scope, action, repoType, repoName } = summarizeEvent(request.body);
   return {
     ...{ logId, deliveryId, attempt, at: Date.parse(at), durationMs },
-    ...(status !== null && { status }),
-    ...(error !== null && { error }),
+    ...{ status: status ?? undefined, error: error ?? undefined },
     ...(scope !== undefined && action !== undefined && { event: { scope, action } }),
     ...(repoType !== undefined && repoName !== undefined && { repository: { type: repoType, name: repoName } }),
   };

@@ -43,17 +43,12 @@ interface DispatcherOptions {
 const maxConcurrentAttempts = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
-interface Waiter {
-  delivery: HubDelivery;
-  resolve: (delivery: HubDelivery) => void;
-}
-
 /** Sends deliveries to URLs and jobs, retries failed deliveries, suspends failing webhooks, and records the attempts. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues = new WebhookQueues();
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #waiters = new Map<string, Waiter>();
+  readonly #waiters = new Map<string, { delivery: HubDelivery; resolve: (delivery: HubDelivery) => void }>();
   /** Called when no delivery is pending, or the dispatcher closes. */
   readonly #idleWaiters: (() => void)[] = [];
   readonly #closing = new AbortController();
@@ -225,17 +220,11 @@ export class Dispatcher {
       if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, attempt);
       return;
     }
-    const next =
-      succeeded || !retryable || pending.attempt >= limits.attempts
-        ? undefined
-        : {
-            deliveryId,
-            webhookId: webhook.id,
-            logId: createId(),
-            body: pending.body,
-            attempt: pending.attempt + 1,
-            dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
-          };
+    const isRetried = !succeeded && retryable && pending.attempt < limits.attempts;
+    const next = isRetried && {
+      ...{ deliveryId, webhookId: webhook.id, logId: createId(), body: pending.body, attempt: pending.attempt + 1 },
+      dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
+    };
     const recorded = store.transaction(() => {
       const stored = this.#recordAttempt(webhook.id, attempt);
       if (next) store.deliveries.putPending(next);

@@ -150,11 +150,7 @@ export function selectWebhooks({ store, hubUrl }: HubContext, event: RepositoryE
 }
 
 /** `undefined` if it fires. */
-export function findUnfiredReason(
-  { store, dispatcher }: HubContext,
-  webhook: StoredWebhook,
-  event: RepositoryEvent,
-): UnfiredWebhook["reason"] | "not-watched" | undefined {
+export function findUnfiredReason({ store, dispatcher }: HubContext, webhook: StoredWebhook, event: RepositoryEvent) {
   if (!isWatching(webhook, event)) return "not-watched";
   return findSkipReason(store, webhook, event) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
 }

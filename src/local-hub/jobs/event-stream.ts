@@ -18,10 +18,7 @@ export function streamEvents(source: EventSource): ReadableStream<Uint8Array> {
 }
 
 /** Streams texts, and aborts `canceled` when the client disconnects. */
-export function streamTexts(
-  texts: AsyncGenerator<string, void, undefined>,
-  canceled: AbortController,
-): ReadableStream<Uint8Array> {
+export function streamTexts(texts: AsyncGenerator<string, void, undefined>, canceled: AbortController) {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
@@ -37,10 +34,7 @@ export function eventStream(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }
 
-async function* textsOf(
-  { nextChange, read, isActive }: EventSource,
-  signal: AbortSignal,
-): AsyncGenerator<string, void, undefined> {
+async function* textsOf({ nextChange, read, isActive }: EventSource, signal: AbortSignal) {
   // Sends the headers of the response before the first event.
   yield ": stream\n\n";
   while (!signal.aborted) {

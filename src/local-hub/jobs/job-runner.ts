@@ -15,6 +15,8 @@ const onlyRecorded = "not run, only recorded: start the local Hub with --run-job
 
 type Delivery = Pick<PendingDelivery, "deliveryId" | "body">;
 
+const noCommand = "the job has no command, and the local Hub cannot run the default command of an image. Set a command";
+
 interface JobRunnerOptions {
   store: JobStore;
   /** Whether to run the commands of jobs as local processes. Otherwise, jobs are only recorded. */
@@ -76,16 +78,9 @@ export class JobRunner {
   /** Creates and stores a job. With `runJobs`, also starts or queues its process. */
   run({ secrets, variables = {}, ...created }: NewJob): StoredJob {
     const { now, runJobs } = this.#options;
-    const job = this.#store(
-      {
-        ...created,
-        createdAt: now(),
-        secretNames: Object.keys(secrets),
-        stage: "SCHEDULING",
-        message: runJobs ? null : onlyRecorded,
-      },
-      secrets,
-    );
+    const initial = { stage: "SCHEDULING", message: runJobs ? null : onlyRecorded } as const;
+    const secretNames = Object.keys(secrets);
+    const job = this.#store({ ...created, createdAt: now(), secretNames, ...initial }, secrets);
     if (!runJobs) return job;
     const cancellation = new AbortController();
     this.#cancellations.set(job.id, cancellation);
@@ -169,13 +164,7 @@ export class JobRunner {
       this.#update(id, { stage, message, failureCount });
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
-    if (command.length === 0) {
-      return setStage(
-        "ERROR",
-        "the job has no command, and the local Hub cannot run the default command of an image. Set a command",
-        0,
-      );
-    }
+    if (command.length === 0) return setStage("ERROR", noCommand, 0);
     for (let failures = 0; ; failures += 1) {
       if (!signal.aborted) {
         setStage("RUNNING", null, failures);

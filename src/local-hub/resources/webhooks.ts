@@ -86,14 +86,10 @@ export interface WebhookSummary extends Pick<WebhookInfo, "id" | "owner" | "targ
 
 export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   const { id, owner, definition, lastTriggerAt } = webhook;
+  const { watched, domains, secret } = definition;
   return {
-    id,
-    owner,
-    target: describeTarget(webhook),
-    state: webhookState(webhook),
-    watched: definition.watched,
-    domains: definition.domains,
-    secretIsSet: definition.secret !== undefined,
+    ...{ id, owner, target: describeTarget(webhook), state: webhookState(webhook), watched, domains },
+    secretIsSet: secret !== undefined,
     ...(lastTriggerAt !== undefined && { lastTriggerAt: new Date(lastTriggerAt).toISOString() }),
   };
 }
@@ -120,15 +116,8 @@ function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWe
 function toReturnedJob(job: NonNullable<WebhookDefinition["job"]>): NonNullable<Webhook["job"]> {
   const { dockerImage, spaceId, environment, arguments: args, command, flavor, timeoutSeconds, labels, secrets } = job;
   return {
-    environment,
-    flavor,
-    timeoutSeconds,
-    ...(dockerImage !== undefined && { dockerImage }),
-    ...(spaceId !== undefined && { spaceId }),
-    ...(args && { arguments: args }),
-    ...(command && { command }),
-    ...(labels && { labels }),
-    ...(secrets && { secrets: Object.keys(secrets) }),
+    ...{ environment, flavor, timeoutSeconds, dockerImage, spaceId, arguments: args, command, labels },
+    secrets: secrets && Object.keys(secrets),
   };
 }
 
@@ -177,12 +166,7 @@ function keepTarget(update: WebhookDefinition, current: WebhookDefinition): Webh
   const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
   if (hasTarget) return update;
   const { url, job, jobSourceId } = current;
-  return {
-    ...update,
-    ...(url !== undefined && { url }),
-    ...(job && { job }),
-    ...(jobSourceId !== undefined && { jobSourceId }),
-  };
+  return { ...update, url, job, jobSourceId };
 }
 
 /** A webhook with an empty secret has no secret. */
@@ -191,11 +175,7 @@ function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): Webho
 }
 
 /** Returns the HTTP status of the receiver, or 502 without a response. @throws `HTTPException` 404 if the log lacks the entry. */
-export async function replayDelivery(
-  { store, dispatcher }: HubContext,
-  webhook: StoredWebhook,
-  logId: string,
-): Promise<number> {
+export async function replayDelivery({ store, dispatcher }: HubContext, webhook: StoredWebhook, logId: string) {
   const entry = store.deliveries.attempt(webhook.id, logId);
   if (!entry) throw notFound(`The log of webhook "${webhook.id}" has no entry "${logId}".`);
   const { status } = await dispatcher.replay(webhook, entry);

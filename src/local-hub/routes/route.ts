@@ -192,11 +192,7 @@ async function readBody({ content, required }: OperationBody, context: Context<A
 }
 
 /** Yields a body. Throws the error of `tooLarge` if the body has more than `maxBytes`. */
-export async function* limitBytes(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  tooLarge: () => Error,
-): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* limitBytes(body: AsyncIterable<Uint8Array>, maxBytes: number, tooLarge: () => Error) {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;

@@ -324,12 +324,7 @@ function createDownloads({ hubUrl, now, store: { objects } }: HubContext) {
 }
 
 /** Ignores conditions, like the Hub. @throws `S3Error` 416 if the object does not have the range. */
-export function objectResponse(
-  objects: ObjectStore,
-  object: StoredObject,
-  bucketId: string,
-  request: Request,
-): Response {
+export function objectResponse(objects: ObjectStore, object: StoredObject, bucketId: string, request: Request) {
   const { size, md5, contentType, modifiedAt } = object;
   const range = readRange(request.headers.get("range") ?? undefined, { size });
   if (range === "unsatisfiable") {

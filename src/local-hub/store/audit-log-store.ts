@@ -115,11 +115,11 @@ export class AuditLog {
       author,
       at: now(),
       message,
-      ...(data && { data }),
+      data,
       // The local Hub listens only on the loopback interface.
       ip: "127.0.0.1",
       location: { formatted: "This machine" },
-      ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
+      userAgent: request?.userAgent,
       ...(request && {
         token: { type: "access_token", id: request.caller.tokenId, deleted: false, role: request.caller.tokenRole },
       }),

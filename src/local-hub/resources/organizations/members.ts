@@ -178,11 +178,7 @@ function checkIsNotLastAdmin(store: Store, organization: string, user: string): 
 }
 
 /** Returns the groups to change, with the new roles. If a group is listed twice, the last role applies. */
-function groupsOfChange(
-  store: Store,
-  organization: string,
-  changes: NonNullable<MemberRoleChange["resourceGroups"]>,
-): (readonly [group: KeyedResourceGroup, role: string])[] {
+function groupsOfChange(store: Store, organization: string, changes: NonNullable<MemberRoleChange["resourceGroups"]>) {
   const groups = new Map(store.resourceGroups.listByOwner(organization).map((group) => [group.id, group]));
   const changed = changes.map(({ id, role }, index) => {
     const group = groups.get(id.toLowerCase());
@@ -192,10 +188,7 @@ function groupsOfChange(
   return [...new Map(changed)];
 }
 
-function withUser(
-  group: KeyedResourceGroup,
-  added: { user: string; role: string; addedBy: string },
-): KeyedResourceGroup {
+function withUser(group: KeyedResourceGroup, added: { user: string; role: string; addedBy: string }) {
   const { users } = group.record;
   const { user, role } = added;
   const isIn = users.some((inGroup) => inGroup.user === user);

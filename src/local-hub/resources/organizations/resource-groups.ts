@@ -132,12 +132,7 @@ export function createResourceGroup(
 }
 
 /** Does nothing without an ID. */
-export function addToResourceGroup(
-  store: Store,
-  repo: KnownRepoRef,
-  id: string | null | undefined,
-  addedBy: string,
-): void {
+export function addToResourceGroup(store: Store, repo: KnownRepoRef, id: string | null | undefined, addedBy: string) {
   if (!id) return;
   const group = { owner: getOwner(repo), id: id.toLowerCase() };
   const record = store.resourceGroups.get(group);

@@ -83,10 +83,7 @@ export function publishOpened(context: HubContext, { comment, ...opened }: Opene
 }
 
 /** Adds a comment. Fires `discussion.comment` create. */
-export function addComment(
-  context: HubContext,
-  { content, ...target }: DiscussionTarget & { content: string },
-): StoredComment {
+export function addComment(context: HubContext, { content, ...target }: DiscussionTarget & { content: string }) {
   const comment = createComment(context, { user: target.user, content });
   context.store.discussions.addEvent(target.discussion, comment);
   publish(context, target, { scope: "discussion.comment", action: "create", comment });
@@ -201,10 +198,7 @@ function changeDiscussion<Event extends StoredDiscussionEvent>(
 }
 
 /** Creates the common fields of an event. */
-export function newEvent(
-  { createId, now }: HubContext,
-  user: string,
-): Pick<StoredDiscussionEvent, "id" | "author" | "createdAt"> {
+export function newEvent({ createId, now }: HubContext, user: string) {
   return { id: createId(), author: user, createdAt: now() };
 }
 

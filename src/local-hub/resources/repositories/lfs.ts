@@ -8,7 +8,6 @@ import type { LargeFile } from "../../git/large-files.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, anyNamespace, type ResourceApi, requireToken } from "../../routes/route.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
 
 /** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const uploadPath = "/_lfs/";
@@ -93,12 +92,7 @@ function createLfsApp(hub: HubContext, signer: UrlSigner, repoType: RepositoryPa
 }
 
 /** Finds the repository of an upload. For a commit that opens a pull request, clients send no ref. */
-function findTarget(
-  hub: HubContext,
-  context: Context<ApiEnvironment>,
-  repoType: RepositoryPathType,
-  rev?: string,
-): StoredRepository {
+function findTarget(hub: HubContext, context: Context<ApiEnvironment>, repoType: RepositoryPathType, rev?: string) {
   requireToken(context, "write");
   const { namespace = "", repo = "" } = context.req.param() satisfies Partial<Record<string, string>>;
   const path = { repoType, namespace, repo: repo.replace(/\.git$/, "") };

@@ -1,7 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type { KnownRepoRef } from "../../../hub/schemas.ts";
 import { publishChange } from "../../events/publish-change.ts";
-import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { hasContent, mainRef, newRepository, type StoredRepository } from "../../store/repository-store.ts";
@@ -145,10 +144,7 @@ interface InitialCommit {
 }
 
 /** Does nothing for a type without content. @throws `ARGUMENT_INVALID` if the files are invalid. */
-export function createInitialCommit(
-  content: ContentStore,
-  { repository, files = [], author, date }: InitialCommit,
-): Commit | undefined {
+export function createInitialCommit(content: ContentStore, { repository, files = [], author, date }: InitialCommit) {
   if (!hasContent(repository.type)) return undefined;
   const commit = content.createCommit(repository.id, {
     parents: [],

@@ -133,16 +133,14 @@ export async function validateCard(file: { content: string; repoType: string }):
   if ("error" in card) return { errors: [{ message: `Invalid YAML in the metadata: ${card.error}` }], warnings: [] };
   if ("missing" in card) return { errors: [], warnings: [{ message: "empty or missing yaml metadata in repo card" }] };
   const { data } = card;
+  const check = (names: readonly string[], isValid: (value: unknown) => boolean, expected: string) =>
+    names
+      .filter((name) => !isMissing(data[name]) && !isValid(data[name]))
+      .map((name) => `"${name}" must be ${expected}`);
   const errors = [
-    ...["tags", "datasets", "metrics"]
-      .filter((name) => !isMissing(data[name]) && !Array.isArray(data[name]))
-      .map((name) => `"${name}" must be an array`),
-    ...["license", "language", "base_model"]
-      .filter((name) => !isMissing(data[name]) && !isTextOrList(data[name]))
-      .map((name) => `"${name}" must be a string or an array of strings`),
-    ...["library_name", "pipeline_tag", "title"]
-      .filter((name) => !isMissing(data[name]) && typeof data[name] !== "string")
-      .map((name) => `"${name}" must be a string`),
+    ...check(["tags", "datasets", "metrics"], Array.isArray, "an array"),
+    ...check(["license", "language", "base_model"], isTextOrList, "a string or an array of strings"),
+    ...check(["library_name", "pipeline_tag", "title"], (value) => typeof value === "string", "a string"),
     ...(repoType === "model" ? modelIndexProblems(data["model-index"]) : []),
     ...(repoType === "space" && !spaceSdks.includes(String(data.sdk))
       ? [`"sdk" must be one of [${spaceSdks.join(", ")}]`]

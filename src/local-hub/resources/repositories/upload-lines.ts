@@ -63,10 +63,7 @@ export interface UploadedCommit {
  *
  * @throws HTTPException 400 if a line is invalid, 413 if the body or a line is too large.
  */
-export async function readUploadLines(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes = maxCommitBytes,
-): Promise<UploadedCommit> {
+export async function readUploadLines(body: AsyncIterable<Uint8Array>, maxBytes = maxCommitBytes) {
   let found: UploadedCommit["header"] | undefined;
   const operations: UploadOperation[] = [];
   let number = 0;
@@ -82,10 +79,7 @@ export async function readUploadLines(
 }
 
 /** Reads the older format of the Hub, one JSON document. @throws HTTPException like {@link readUploadLines}. */
-export async function readUploadDocument(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes = maxCommitBytes,
-): Promise<UploadedCommit> {
+export async function readUploadDocument(body: AsyncIterable<Uint8Array>, maxBytes = maxCommitBytes) {
   const text = (await buffer(limit(body, maxBytes))).toString();
   const { files, lfsFiles, deletedEntries, ...found } = parseRequestJson(jsonCommit, text, "body");
   const operations: UploadOperation[] = [
