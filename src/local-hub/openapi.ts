@@ -4,12 +4,6 @@ import { findJsonRule } from "../hub/schemas.ts";
 import { routes as allRoutes, resourceApis } from "./routes/index.ts";
 import { type ResourceApi, type ResponseHeaders, type Route, tags } from "./routes/route.ts";
 
-interface OpenApiDocumentOptions {
-  /** The base URL of the paths, such as `http://localhost:5050`. */
-  serverUrl: string;
-  routes?: readonly Route[];
-}
-
 interface OpenApiParameter {
   name: string;
   in: "path" | "query" | "header";
@@ -27,7 +21,7 @@ interface OpenApiResponse {
 type JsonContent = { "application/json": { schema: JsonSchema } };
 
 /** Creates the OpenAPI 3.1 document of the local Hub from the schemas that validate requests. */
-export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocumentOptions) {
+export function openApiDocument({ serverUrl, routes = allRoutes }: { serverUrl: string; routes?: readonly Route[] }) {
   const paths: Record<string, Record<string, ReturnType<typeof describeOperation>>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) };
   return {

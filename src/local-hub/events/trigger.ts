@@ -103,9 +103,11 @@ function makeTriggeredChanges(context: HubContext, given: ParsedEvent): [Reposit
     ? context.store.repositories.get(repository)
     : makeChange(collecting, { event, repository });
   const own = collectedChanges.filter(({ scope }) => scope === knownScope);
+  const givenHead = findNewHead(event.updatedRefs ?? []);
   const change = {
     ...{ scope: event.event.scope, action: event.event.action, user: localUser },
-    ...{ before: repository, after: after && withGivenHead(after, event) },
+    // An event can contain an invented commit, which is then the head in its payload.
+    ...{ before: repository, after: after && { ...after, ...(givenHead !== undefined && { headSha: givenHead }) } },
     ...(knownScope === "repo" && { movedTo: event.movedTo }),
     ...(knownScope === "repo.content" && { updatedRefs: own.flatMap(({ updatedRefs = [] }) => updatedRefs) }),
     ...(discussed && { discussion: discussed.discussion, comment: discussed.comment }),
@@ -169,12 +171,6 @@ function makeChange(context: HubContext, { event, repository }: Trigger): Stored
   // A triggered move always succeeds: it replaces a repository that has the name, which fires nothing.
   if (replaced) deleteRepository({ ...context, collectedChanges: [] }, { repository: replaced, user });
   return moveRepository(context, { repository, name, user });
-}
-
-/** An event can contain an invented commit, which is then the head in its payload. */
-function withGivenHead(repository: StoredRepository, { updatedRefs = [] }: ParsedEvent): StoredRepository {
-  const headSha = findNewHead(updatedRefs);
-  return headSha === undefined ? repository : { ...repository, headSha };
 }
 
 function recordEvent(context: HubContext, { event, repository }: Trigger): RepositoryChange {

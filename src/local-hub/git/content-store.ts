@@ -6,12 +6,6 @@ import { editTree, invalidPath, type TreeChange } from "./edit-tree.ts";
 import { type ByteRange, type LargeFile, LargeFiles } from "./large-files.ts";
 import { type ChangedPath, type FileEntry, hashObject, lfsPointer, parseLfsPointer, TreeStore } from "./tree-store.ts";
 
-interface Ref {
-  /** The full name, such as `refs/heads/main`, `refs/tags/v1`, or `refs/pr/1`. */
-  name: string;
-  oid: string;
-}
-
 /** A change of one path: new content, content that was uploaded to LFS, a copy of another file or folder, or a deletion. */
 export type FileChange =
   | { path: string; content: Uint8Array }
@@ -44,7 +38,8 @@ export class ContentStore {
     this.#statements = prepareStatements(database);
   }
 
-  refs(repositoryId: string): Ref[] {
+  /** Returns the full names, such as `refs/heads/main`, `refs/tags/v1`, or `refs/pr/1`, and the IDs of the commits. */
+  refs(repositoryId: string) {
     return this.#statements.listRefs
       .all(repositoryId)
       .map(({ name, oid }) => ({ name: String(name), oid: String(oid) }));

@@ -128,13 +128,8 @@ export interface TreeEntry {
   oid: string;
   /** The size in bytes: of the content for files, also in LFS, and `0` for folders. */
   size: number;
-  /** Present if the content of the file is in LFS. */
-  lfs?: LfsFile;
-}
-
-interface LfsFile extends LargeFile {
-  /** The size of the pointer file in git. */
-  pointerSize: number;
+  /** Present if the content of the file is in LFS, with the size of the pointer file in git. */
+  lfs?: LargeFile & { pointerSize: number };
 }
 
 /** A file or folder, with its path from the root of the repository. */

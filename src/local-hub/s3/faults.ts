@@ -81,16 +81,10 @@ interface FaultyRequest {
 
 export type AppliedFaults = ReturnType<BucketFaults["take"]>;
 
-/** A fault and how many of the selected requests it skips and applies to. */
-interface ActiveFault {
-  fault: ParsedFault;
-  skip: number;
-  count: number;
-}
-
 /** The faults that a user set. They are kept in memory only. */
 export class BucketFaults {
-  #active: ActiveFault[] = [];
+  /** The faults, and how many of the selected requests they skip and apply to. */
+  #active: { fault: ParsedFault; skip: number; count: number }[] = [];
   readonly #closing = new AbortController();
 
   /** Replaces all faults. @throws `ARGUMENT_INVALID` with the invalid fields. */

@@ -42,14 +42,9 @@ export function seedStore(store: Store, { now }: { now: number }): void {
   });
 }
 
-interface Authorship {
-  user: string;
-  isClaimed?: true;
-}
-
 const [first, second, third] = [memberName(0), memberName(1), memberName(2)];
 
-const papers: readonly { id: string; title: string; authors: readonly Authorship[] }[] = [
+const papers: readonly { id: string; title: string; authors: readonly { user: string; isClaimed?: true }[] }[] = [
   {
     id: "2601.04211",
     title: "Small Models, Long Nights: Sentiment on a Single Card",

@@ -32,12 +32,7 @@ interface NewPullRequest extends NewDiscussion {
   draft?: boolean | undefined;
 }
 
-/**
- * Opens a pull request on the main branch. Fires `discussion` create, then `repo.content` update with the new ref `refs/pr/N`.
- *
- * @throws HTTPException 404 if the repository has no main branch or the parent does not exist. `ARGUMENT_INVALID` if the changes are
- *   invalid.
- */
+/** Fires `discussion` create, then `repo.content` update with the ref. @throws HTTPException 404 without the parent commit. */
 export function openPullRequest(
   context: HubContext,
   { changes = [], parent, draft = false, ...opened }: NewPullRequest,
