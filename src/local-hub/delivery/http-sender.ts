@@ -88,10 +88,7 @@ export class HttpSender {
   }
 }
 
-/**
- * Creates a DNS lookup that fails if a resolved address is not a loopback address. A check before connecting would not be enough,
- * because the name can resolve to another address during the connection (DNS rebinding).
- */
+/** Fails for remote addresses. A check before connecting would not be enough, because of DNS rebinding. */
 export function loopbackOnly(lookupAny: Lookup = lookup): Lookup {
   return (hostname, options, callback) => {
     lookupAny(hostname, options, (error, address, family) => {

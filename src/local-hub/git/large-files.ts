@@ -31,9 +31,7 @@ export interface ByteRange {
 const incomingName = "incoming";
 const sha256 = /^[0-9a-f]{64}$/;
 
-/**
- * Stores the content of files in LFS on disk, by SHA-256: next to the state file, or in a temporary folder that is deleted on close.
- */
+/** Stores files in LFS by SHA-256: next to the state file, or in a temporary folder that is deleted on close. */
 export class LargeFiles {
   readonly #isTemporary: boolean;
   #folder: string | undefined;

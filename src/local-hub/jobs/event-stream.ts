@@ -30,6 +30,11 @@ export function streamTexts(texts: AsyncGenerator<string, void, undefined>, canc
   });
 }
 
+/** Converts a line of a log to an event. */
+export function toLine({ timestamp, data }: { timestamp: number; data: string }) {
+  return { timestamp: new Date(timestamp).toISOString(), data };
+}
+
 export function eventStream(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }

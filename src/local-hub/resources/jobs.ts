@@ -5,7 +5,7 @@ import { authorize, canReadPrivate } from "../access.ts";
 import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
 import { badRequest, forbidden, invalidRequest, notFound } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type EventSource, eventStream, streamEvents } from "../jobs/event-stream.ts";
+import { type EventSource, eventStream, streamEvents, toLine } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import {
@@ -203,11 +203,11 @@ export function streamJobLogs(source: JobStreamSource, jobId: string, tail = Num
       if (note) {
         const { createdAt, message } = note;
         note = undefined;
-        return [{ timestamp: new Date(createdAt).toISOString(), data: message ?? "" }];
+        return [toLine({ timestamp: createdAt, data: message ?? "" })];
       }
       const lines = store.lines(jobId, { after, limit: linesPerRead });
       after = lines.at(-1)?.number ?? after;
-      return lines.map(({ timestamp, data }) => ({ timestamp: new Date(timestamp).toISOString(), data }));
+      return lines.map(toLine);
     }),
   );
 }

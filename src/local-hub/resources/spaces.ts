@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../../hub/spaces.ts";
 import { invalidRequest } from "../error-response.ts";
-import { eventStream, streamEvents } from "../jobs/event-stream.ts";
+import { eventStream, streamEvents, toLine } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { findRepository } from "../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
@@ -118,7 +118,7 @@ export const spaceApi = {
       const read = () => {
         const lines = log?.after(after) ?? [];
         after = log?.length ?? 0;
-        return lines.map(({ timestamp, data }) => ({ timestamp: new Date(timestamp).toISOString(), data }));
+        return lines.map(toLine);
       };
       return eventStream(streamEvents({ ...sourceOf(space), read }));
     });

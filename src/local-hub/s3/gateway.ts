@@ -70,10 +70,7 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
   return app;
 }
 
-/**
- * @throws `S3Error` 404 if the bucket does not exist or the caller cannot read it. `HTTPException` 403 if the caller cannot write to
- *   it.
- */
+/** @throws `S3Error` 404 if the caller cannot read the bucket. `HTTPException` 403 if the caller cannot write to it. */
 function findBucket({ store }: HubContext, { operation, bucket }: S3Request, caller: Caller): StoredRepository {
   const repository = store.repositories.get({ type: "bucket", name: bucket });
   if (!repository || !canRead(store, repository, caller)) throw noSuchBucket({ bucket });

@@ -127,10 +127,7 @@ async function preparePart(multipart: MultipartRequest, name: UploadName): Promi
   };
 }
 
-/**
- * Joins the parts of an upload before the request is executed, because that takes time. The conditions are checked and the object is
- * stored in one tick.
- */
+/** Joins the parts before the request is executed, because that takes time. The execution takes one tick. */
 async function prepareCompletion(multipart: MultipartRequest, name: UploadName): Promise<PreparedRequest> {
   const { hub, request, bucket, receive } = multipart;
   const { objects } = hub.store;

@@ -181,11 +181,7 @@ export function shortName(bucket: string): string {
   return bucket.slice(bucket.indexOf("/") + 1);
 }
 
-/**
- * Reads a page of objects, and of common prefixes up to the delimiter.
- *
- * @param options.isFolder whether a prefix without a slash at its end is also the name of a folder, whose content is listed.
- */
+/** With `isFolder`, a prefix without a slash at its end is also the name of a folder, whose content is listed. */
 export function readPage(
   objects: ObjectStore,
   options: Record<"bucketId" | "prefix" | "delimiter", string> & {

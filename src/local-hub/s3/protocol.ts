@@ -108,10 +108,7 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"\u0000-\u001f]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/**
- * Returns the texts of all elements with a name. Ignores the structure of the document. Returns `undefined` if a text has a reference
- * that stands for no character of XML, such as `&#x110000;`.
- */
+/** Ignores the structure. `undefined` if a text has a reference that stands for no character of XML, such as `&#x110000;`. */
 export function readElements(xml: string, name: string): string[] | undefined {
   const written = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => text);
   const reference = /&([^;]*;?)/g;

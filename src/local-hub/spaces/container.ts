@@ -150,12 +150,7 @@ async function findFreePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/**
- * Reads from the last stage of a Dockerfile how its container starts: `CMD` and `ENTRYPOINT`, `ENV`, and `WORKDIR`. Everything else would
- * build the image.
- *
- * @throws `OPTION_INVALID` if the file starts nothing.
- */
+/** Reads the last stage of a Dockerfile. Other instructions would build the image. @throws `OPTION_INVALID` if it starts nothing. */
 export function readStartCommand(dockerfile: string) {
   const environment: Record<string, string> = {};
   /** The folder of the image from which the command runs. */

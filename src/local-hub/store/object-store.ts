@@ -41,10 +41,7 @@ interface ObjectName {
   key: string;
 }
 
-/**
- * Stores the objects of buckets. Parts of objects that are not complete yet are also objects, in buckets whose ID contains a colon, which
- * no repository has.
- */
+/** Parts of incomplete objects are objects too, in buckets whose ID contains a colon, which no repository has. */
 export class ObjectStore {
   readonly #database: DatabaseSync;
   readonly #bodies: ObjectBodies;

@@ -95,10 +95,7 @@ function createStore(database: DatabaseSync, file: string | undefined) {
     ...tables,
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
-    /**
-     * Calls `onChange` with the name of a table whose rows change, even if the change is rolled back later. `onChange`
-     * must not use the store.
-     */
+    /** Reports the tables whose rows change, even if the change is rolled back later. `onChange` must not use the store. */
     watch: (onChange: Listener) => watcher.add(onChange),
     transaction,
     afterCommit,
@@ -125,10 +122,7 @@ function createStore(database: DatabaseSync, file: string | undefined) {
 
 const all = ["INSERT", "UPDATE", "DELETE"] as const;
 
-/**
- * The changes that are watched, by table. Rows of the first three tables are deleted together with a change of another table, or
- * because they are old.
- */
+/** Rows of the first three tables are deleted together with a change of another table, or because they are old. */
 const watchedChanges = {
   pending: ["INSERT"],
   attempts: ["INSERT"],

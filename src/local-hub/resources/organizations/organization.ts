@@ -68,11 +68,7 @@ export const tokenApi = {
   },
 } satisfies ResourceApi;
 
-/**
- * Revokes the access of a token to an organization. Has no effect if the access is already revoked.
- *
- * @throws HTTPException 404 if the token is unknown or does not belong to a member.
- */
+/** @throws HTTPException 404 if the token is unknown or does not belong to a member. */
 function revokeToken(
   { store, auditLog, now }: HubContext,
   organization: string,
@@ -106,10 +102,7 @@ const scimRoutes = describeRoutes(scimOperations, "scim", {
   },
 });
 
-/**
- * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Unlike other GET requests, this operation requires a
- * token with write access.
- */
+/** Unlike other GET requests, this operation requires a token with write access. */
 export const scimApi = {
   routes: scimRoutes,
   components: { ScimServiceProviderConfig: scimConfig },
@@ -193,10 +186,7 @@ const updateOperation = {
   },
 };
 
-/**
- * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce these
- * settings.
- */
+/** The local Hub does not enforce these settings. */
 export const networkSecurityApi = {
   routes: networkSecurityRoutes,
   components: { NetworkSecurity: networkSecurity, NetworkSecurityChange: networkSecurityChange },

@@ -18,10 +18,7 @@ function listResourceGroups(store: Store, organization: string): KeyedResourceGr
     .sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
-/**
- * Returns the groups that a user can access. An admin can access all groups. Other users can access groups in which they have a
- * role.
- */
+/** An admin can access all groups. Other users can access groups in which they have a role. */
 export function listAccessibleGroups(
   store: Store,
   { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
@@ -84,11 +81,7 @@ export function toResourceGroup(
 
 type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
 
-/**
- * Creates a resource group. Records the group and each repository of the group in the audit log.
- *
- * @throws HTTPException 400 if the fields conflict with existing data.
- */
+/** Records the group and its repositories in the audit log. @throws HTTPException 400 if the fields conflict with existing data. */
 export function createResourceGroup(
   { store, auditLog, createId, now }: HubContext,
   organization: string,

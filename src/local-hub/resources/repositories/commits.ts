@@ -208,11 +208,7 @@ interface CommitTarget extends UploadedCommit {
   createPullRequest: boolean;
 }
 
-/**
- * Returns the commit to which the changes are applied, the full name of the branch, and the ID of the required parent.
- *
- * @throws HTTPException 404 if the branch does not exist, 412 if the parent is not its head.
- */
+/** @throws HTTPException 404 if the branch does not exist, 412 if the parent is not its head. */
 function findBase({ store: { content } }: HubContext, { repository, rev, createPullRequest, header }: CommitTarget) {
   const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
   const parentId = header.parentCommit ?? undefined;
@@ -262,12 +258,7 @@ function findInlineFile(modeOf: ReturnType<typeof createUploadMode>, file: Value
   return { bytes, path, algo: "sha256", oid, size, oldPath } as const;
 }
 
-/**
- * Makes a commit that a client uploaded, on a branch or in a new pull request.
- *
- * @throws HTTPException 404 if the branch does not exist, 412 if the parent is not the head of the branch, 400 if an operation is
- *   invalid.
- */
+/** On a branch or in a new pull request. @throws HTTPException like {@link findBase}, 400 if an operation is invalid. */
 function makeUploadedCommit(hub: HubContext, request: CommitTarget & { user: string }): z.output<typeof commitResult> {
   const { repository, createPullRequest, user, operations } = request;
   const { content } = hub.store;

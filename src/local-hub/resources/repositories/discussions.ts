@@ -90,11 +90,7 @@ export function addComment(context: HubContext, { content, ...target }: Discussi
   return comment;
 }
 
-/**
- * Replaces the text of a comment. Fires `discussion.comment` update, unless the comment already has the text.
- *
- * @throws HTTPException 400 if the comment is hidden.
- */
+/** Fires `discussion.comment` update if the text is new. @throws HTTPException 400 if the comment is hidden. */
 export function editComment(
   context: HubContext,
   { comment, content, ...target }: DiscussionTarget & { comment: StoredComment; content: string },
@@ -141,10 +137,7 @@ export function setPinned(context: HubContext, { pinned, ...target }: Discussion
   return changeDiscussion(context, { ...target, event, fields: { pinned } });
 }
 
-/**
- * Deletes a discussion. Fires `discussion` delete, and for a pull request `repo.content` update with the deleted ref. The number is
- * not used again.
- */
+/** Fires `discussion` delete, and for a pull request `repo.content` update with the ref. The number is not used again. */
 export function deleteDiscussion(context: HubContext, target: DiscussionTarget): void {
   const { repository, discussion, user } = target;
   const { discussions, content, transaction } = context.store;

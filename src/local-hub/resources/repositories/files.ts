@@ -95,10 +95,7 @@ export const fileApi = {
   },
 } satisfies ResourceApi;
 
-/**
- * Restores a ref such as `refs/pr/1` that the client did not encode, as the JavaScript client does. The router then reads the rest of
- * the ref as the start of the path.
- */
+/** The JavaScript client does not encode refs such as `refs/pr/1`, so the router reads the rest of the ref as the start of the path. */
 function joinRef<Params extends { rev: string; path: string }>(params: Params): Params {
   if (params.rev !== "refs") return params;
   const [kind = "", name = "", ...path] = params.path.split("/");

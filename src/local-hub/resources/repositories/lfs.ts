@@ -30,10 +30,7 @@ const batch = z.object({
 
 const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), signature: z.string() });
 
-/**
- * Serves uploads with Git LFS: its batch API with the transfer `basic`. Clients that offer other transfers, such as `xet` and
- * `multipart`, use `basic` because the response names it.
- */
+/** Serves uploads with Git LFS. Clients that offer other transfers, such as `xet`, use `basic` because the response names it. */
 export const lfsApi = {
   routes: {},
   components: {},
@@ -148,10 +145,7 @@ function respond(body: object): Response {
 
 export type UrlSigner = ReturnType<typeof createSigner>;
 
-/**
- * Signs the URLs of uploads and downloads for which clients send no token. The URLs are valid for a time, and only until the local Hub
- * stops.
- */
+/** Clients send no token to signed URLs. They are valid for a time, and only until the local Hub stops. */
 export function createSigner({ now, validMs }: { now: () => number; validMs: number }) {
   const key = randomBytes(32);
   const hash = (parts: readonly unknown[], expires: string) => {

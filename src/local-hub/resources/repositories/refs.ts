@@ -196,11 +196,7 @@ function checkName(kind: NamedRef["kind"], name: string): void {
   throw badRequest(`"${name}" is not a valid name of a ${kind}. Use letters, digits, ".", "_", "-", and "/".`);
 }
 
-/**
- * Replaces the commits of a branch with one commit that has the same files. Fires `repo.content` update.
- *
- * @throws `HTTPException` 404 with the code `RevisionNotFound` if the branch does not exist.
- */
+/** Fires `repo.content` update. @throws `HTTPException` 404 with the code `RevisionNotFound` if the branch does not exist. */
 function squashHistory(
   context: HubContext,
   squash: Pick<NamedRef, "repository" | "user"> & { branch: string; title: string | undefined },

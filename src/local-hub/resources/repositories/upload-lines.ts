@@ -58,11 +58,7 @@ export interface UploadedCommit {
   operations: UploadOperation[];
 }
 
-/**
- * Reads a commit from the lines of JSON in a request. Reads line by line, so that only the operations are in memory.
- *
- * @throws HTTPException 400 if a line is invalid, 413 if the body or a line is too large.
- */
+/** Reads line by line, to save memory. @throws HTTPException 400 if a line is invalid, 413 if the body or a line is too large. */
 export async function readUploadLines(body: AsyncIterable<Uint8Array>, maxBytes = maxCommitBytes) {
   let found: UploadedCommit["header"] | undefined;
   const operations: UploadOperation[] = [];

@@ -4,10 +4,7 @@ export const maxRegularBytes = 10_000_000;
 /** The maximum sizes of files that the Python client sends in the commit, in bytes: of a file, and of all files of an upload. */
 const maxInlineBytes = { file: 50_000_000, all: 180_000_000 };
 
-/**
- * Whether a client sends all files of the mode `lfs` to Xet storage, without asking for the transfers of the server: the Python client
- * with the package `hf_xet`, which is usually installed.
- */
+/** The Python client sends files of the mode `lfs` to Xet storage, without asking for the transfers of the server. */
 export function requiresXet(userAgent: string | undefined): boolean {
   return /\bhf_hub\//.test(userAgent ?? "");
 }
@@ -115,10 +112,7 @@ function matchesChar(part: string, char: string): boolean {
   return isListed !== (negated !== "");
 }
 
-/**
- * Matches a sequence with wildcards, each of which stands for any number of items. After a mismatch, only the last wildcard needs to
- * take another item.
- */
+/** Wildcards stand for any number of items. After a mismatch, only the last wildcard needs to take another item. */
 function matchesSequence(
   parts: readonly string[],
   items: readonly string[],
