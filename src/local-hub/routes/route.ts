@@ -9,7 +9,7 @@ import { type Caller, developmentTokens, findCaller, serverToken } from "../acco
 import { badRequest, forbidden, parseRequest } from "../error-response.ts";
 import { isServerRequest } from "../events/scenario-recorder.ts";
 import type { HubContext } from "../hub-context.ts";
-import type { ApiRequest } from "../store/audit-log-store.ts";
+import type { AuditEntry } from "../store/audit-log-store.ts";
 
 /** A resource of the API that the local Hub serves, with its documentation. */
 export interface ResourceApi {
@@ -223,8 +223,12 @@ export function authorizeCaller(
   return authorize(store, context.var.caller, organization, requirement);
 }
 
-export function requestOf(context: Context<ApiEnvironment>): ApiRequest {
-  return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
+/** Returns a function that records actions of the caller in the audit log of an organization. */
+export function auditorOf({ auditLog }: HubContext, context: ApiContext, organization: string) {
+  const { caller } = context.var;
+  const request = { caller, userAgent: context.req.header("user-agent") };
+  return (action: Pick<AuditEntry, "type" | "message" | "data">): void =>
+    auditLog.record({ ...action, organization, author: caller.user, request });
 }
 
 /** Accepts requests without a token, which {@link requireToken} rejects. @throws `HTTPException` 401 if the token is unknown. */

@@ -81,7 +81,7 @@ export class AuditLogStore {
   }
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   caller: Caller;
   userAgent: string | undefined;
 }

@@ -1,6 +1,5 @@
 import {
   type MemberRoleChange,
-  type MemberSearch,
   memberOperations,
   memberRoleChange,
   type OrganizationMember,
@@ -9,17 +8,16 @@ import {
 import { hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
 import { badRequest, forbidden, notFound } from "../../error-response.ts";
-import type { HubContext } from "../../hub-context.ts";
 import {
+  auditorOf,
   authorizeCaller,
   describeRoutes,
   linkNextPage,
   nextPageHeader,
   type ResourceApi,
-  requestOf,
   serveRoute,
 } from "../../routes/route.ts";
-import type { ApiRequest, AuditEntry } from "../../store/audit-log-store.ts";
+import type { AuditEntry } from "../../store/audit-log-store.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type KeyedResourceGroup, listAccessibleGroups } from "./resource-groups.ts";
@@ -33,77 +31,52 @@ export const memberApi = {
   routes: memberRoutes,
   components: { OrganizationMember: organizationMember, MemberRoleChange: memberRoleChange },
   serve(app, hub) {
-    serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
+    const { store } = hub;
+    serveRoute(app, memberRoutes.list, ({ params, query: { search = "", email, cursor, limit } }, context) => {
       const access = authorizeCaller(hub, context, params.name, { role: "anyone" });
-      const { members, next } = listMembers(hub, access, { user: context.var.caller.user, ...query });
-      if (next !== undefined) linkNextPage(context, { cursor: next });
-      return members;
+      const { organization, isAdmin } = access;
+      if (email !== undefined && !seesEmails(access)) {
+        throw forbidden(
+          `Only admins of organizations with a Team or Enterprise plan can search by "email". Use "search".`,
+        );
+      }
+      const after = cursor === undefined ? "" : readCursor(cursor);
+      const found = store.members
+        .listByOwner(organization)
+        .filter((member) => member.id > after && matches(member, search.toLowerCase(), email?.toLowerCase()));
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      if (last && found.length > page.length) linkNextPage(context, { cursor: writeCursor(last.id) });
+      const { user } = context.var.caller;
+      const groupsOf = groupsByUser(listAccessibleGroups(store, { organization, user, isAdmin }));
+      return page.map((member) => toReturnedMember(member, access, hub.hubUrl, groupsOf.get(member.id) ?? []));
     });
 
-    serveRoute(app, memberRoutes.setRole, ({ params, body }, context) => {
+    serveRoute(app, memberRoutes.setRole, ({ params, body: { role, resourceGroups = [] } }, context) => {
       const { name: organization, username: user } = params;
       authorizeCaller(hub, context, organization, { role: "admin", plan: "team", write: true });
-      setMemberRole(hub, organization, user, body, requestOf(context));
+      const member = store.members.get({ owner: organization, id: user });
+      if (!member) throw notFound(`"${organization}" has no member "${user}".`);
+      if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, organization, user);
+      const groups = groupsOfChange(store, organization, resourceGroups);
+
+      const record = auditorOf(hub, context, organization);
+      store.transaction(() => {
+        if (member.role !== role) {
+          store.members.put({ owner: organization, id: user, record: { ...member, role } });
+          const message = `Changed the role of ${user} from ${member.role} to ${role}`;
+          record({ type: "org.change_role", message, data: { user, from: member.role, to: role } });
+        }
+        for (const [group, groupRole] of groups) {
+          const before = group.record.users.find((inGroup) => inGroup.user === user)?.role;
+          if (before === groupRole) continue;
+          store.resourceGroups.put(withUser(group, { user, role: groupRole, addedBy: context.var.caller.user }));
+          record(groupEvent(group, user, before, groupRole));
+        }
+      });
     });
   },
 } satisfies ResourceApi;
-
-/** Sorted by name. @throws HTTPException 403 for a search by email without access to email addresses, 400 for an invalid cursor. */
-function listMembers(
-  { store, hubUrl }: HubContext,
-  access: OrganizationAccess,
-  { user, search = "", email, cursor, limit }: MemberSearch & { user: string; limit: number },
-) {
-  const { organization, isAdmin } = access;
-  if (email !== undefined && !seesEmails(access)) {
-    throw forbidden(`Only admins of organizations with a Team or Enterprise plan can search by "email". Use "search".`);
-  }
-  const after = cursor === undefined ? "" : readCursor(cursor);
-  const found = store.members
-    .listByOwner(organization)
-    .filter((member) => member.id > after && matches(member, search.toLowerCase(), email?.toLowerCase()));
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  const groupsOf = groupsByUser(listAccessibleGroups(store, { organization, user, isAdmin }));
-  return {
-    members: page.map((member) => toReturnedMember(member, access, hubUrl, groupsOf.get(member.id) ?? [])),
-    next: last && found.length > page.length ? writeCursor(last.id) : undefined,
-  };
-}
-
-/**
- * Changes the role of a member in an organization and in its resource groups, and records each change in the audit log.
- *
- * @throws HTTPException 404 if the member is unknown, 400 if a group is unknown or the organization would have no admin.
- */
-function setMemberRole(
-  { store, auditLog }: HubContext,
-  organization: string,
-  user: string,
-  { role, resourceGroups = [] }: MemberRoleChange,
-  request: ApiRequest,
-): void {
-  const author = request.caller.user;
-  const member = store.members.get({ owner: organization, id: user });
-  if (!member) throw notFound(`"${organization}" has no member "${user}".`);
-  if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, organization, user);
-  const groups = groupsOfChange(store, organization, resourceGroups);
-
-  const record = (entry: GroupEntry) => auditLog.record({ ...entry, organization, author, request });
-  store.transaction(() => {
-    if (member.role !== role) {
-      store.members.put({ owner: organization, id: user, record: { ...member, role } });
-      const message = `Changed the role of ${user} from ${member.role} to ${role}`;
-      record({ type: "org.change_role", message, data: { user, from: member.role, to: role } });
-    }
-    for (const [group, groupRole] of groups) {
-      const before = group.record.users.find((inGroup) => inGroup.user === user)?.role;
-      if (before === groupRole) continue;
-      store.resourceGroups.put(withUser(group, { user, role: groupRole, addedBy: author }));
-      record(groupEvent(group, user, before, groupRole));
-    }
-  });
-}
 
 function seesEmails({ isAdmin, plan }: OrganizationAccess): boolean {
   return isAdmin && hasPlan(plan, "team");

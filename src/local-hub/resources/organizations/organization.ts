@@ -4,7 +4,6 @@ import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
 import {
   type NetworkSecurity,
-  type NetworkSecurityChange,
   networkSecurity,
   networkSecurityChange,
   networkSecurityOperations,
@@ -25,16 +24,14 @@ import {
 import { repoRef } from "../../../hub/schemas.ts";
 import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
 import { notFound } from "../../error-response.ts";
-import type { HubContext } from "../../hub-context.ts";
 import {
   type ApiEnvironment,
+  auditorOf,
   authorizeCaller,
   describeRoutes,
   type ResourceApi,
-  requestOf,
   serveRoute,
 } from "../../routes/route.ts";
-import type { ApiRequest } from "../../store/audit-log-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createResourceGroup, listAccessibleGroups, toResourceGroup } from "./resource-groups.ts";
 
@@ -54,9 +51,28 @@ export const tokenApi = {
   routes: tokenRoutes,
   components: { TokenRevocation: tokenRevocation },
   serve(app, hub) {
+    const { store, now } = hub;
     const revoke = (context: Context<ApiEnvironment>, organization: string, token: Caller | undefined): void => {
       authorizeCaller(hub, context, organization, { role: "admin", plan: "enterprise", write: true });
-      revokeToken(hub, organization, token, requestOf(context));
+      // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
+      if (!token || !store.members.get({ owner: organization, id: token.user })) {
+        throw notFound(`No member of "${organization}" has this token.`);
+      }
+      const { user, tokenId } = token;
+      const key = { owner: organization, id: tokenId };
+      if (store.revocations.get(key)) return;
+      store.transaction(() => {
+        store.revocations.put({ ...key, record: { at: now() } });
+        auditorOf(
+          hub,
+          context,
+          organization,
+        )({
+          type: "org.token_approval.authorization_request.revoked",
+          message: `Revoked the access of a token of ${user}`,
+          data: { tokenId },
+        });
+      });
     };
 
     serveRoute(app, tokenRoutes.revoke, ({ params, body }, context) =>
@@ -67,33 +83,6 @@ export const tokenApi = {
     );
   },
 } satisfies ResourceApi;
-
-/** @throws HTTPException 404 if the token is unknown or does not belong to a member. */
-function revokeToken(
-  { store, auditLog, now }: HubContext,
-  organization: string,
-  token: Caller | undefined,
-  request: ApiRequest,
-): void {
-  // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
-  if (!token || !store.members.get({ owner: organization, id: token.user })) {
-    throw notFound(`No member of "${organization}" has this token.`);
-  }
-  const { user, tokenId } = token;
-  const key = { owner: organization, id: tokenId };
-  if (store.revocations.get(key)) return;
-  store.transaction(() => {
-    store.revocations.put({ ...key, record: { at: now() } });
-    auditLog.record({
-      organization,
-      type: "org.token_approval.authorization_request.revoked",
-      author: request.caller.user,
-      message: `Revoked the access of a token of ${user}`,
-      data: { tokenId },
-      request,
-    });
-  });
-}
 
 const scimRoutes = describeRoutes(scimOperations, "scim", {
   config: {
@@ -198,7 +187,19 @@ export const networkSecurityApi = {
 
     serveRoute(app, updateOperation, ({ params, body }, context) => {
       const { organization } = authorizeCaller(hub, context, params.name, { role: "admin", write: true });
-      return updateNetworkSecurity(hub, organization, body, requestOf(context));
+      const before = getNetworkSecurity(hub.store, organization);
+      const after = { ...before, ...body };
+      const changed = Object.entries(after).filter(
+        ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
+      );
+      if (changed.length === 0) return after;
+      hub.store.transaction(() => {
+        hub.store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
+        const message = `Changed the network security: ${changed.map(([field]) => field).join(", ")}`;
+        const data = Object.fromEntries(changed);
+        auditorOf(hub, context, organization)({ type: "org.update_settings", message, data });
+      });
+      return after;
     });
   },
 } satisfies ResourceApi;
@@ -221,7 +222,8 @@ export const resourceGroupApi = {
     serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
       const access = { role: "admin", plan: "enterprise", write: true } as const;
       const { organization } = authorizeCaller(hub, context, params.name, access);
-      return toResourceGroup(createResourceGroup(hub, organization, body, requestOf(context)), hub);
+      const record = auditorOf(hub, context, organization);
+      return toResourceGroup(createResourceGroup(hub, organization, body, context.var.caller.user, record), hub);
     });
   },
 } satisfies ResourceApi;
@@ -242,31 +244,4 @@ export const defaultNetworkSecurity: NetworkSecurity = {
 export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
   // Records in state files of earlier releases lack newer fields, so the defaults apply.
   return { ...defaultNetworkSecurity, ...store.networkSecurity.get({ owner: organization, id: "network-security" }) };
-}
-
-function updateNetworkSecurity(
-  { store, auditLog }: HubContext,
-  organization: string,
-  change: NetworkSecurityChange,
-  request: ApiRequest,
-): NetworkSecurity {
-  const before = getNetworkSecurity(store, organization);
-  const after = { ...before, ...change };
-  const changed = Object.entries(after).filter(
-    ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
-  );
-  if (changed.length > 0) {
-    store.transaction(() => {
-      store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
-      auditLog.record({
-        organization,
-        type: "org.update_settings",
-        author: request.caller.user,
-        message: `Changed the network security: ${changed.map(([field]) => field).join(", ")}`,
-        data: Object.fromEntries(changed),
-        request,
-      });
-    });
-  }
-  return after;
 }

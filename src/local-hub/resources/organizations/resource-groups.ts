@@ -4,7 +4,7 @@ import type { KnownRepoRef, RepoRef } from "../../../hub/schemas.ts";
 import { accountId, formatFullName, getAvatarUrl, getOwner } from "../../accounts.ts";
 import { invalidRequest } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
-import type { ApiRequest } from "../../store/audit-log-store.ts";
+import type { auditorOf } from "../../routes/route.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../../store/records.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -83,17 +83,17 @@ type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
 
 /** Records the group and its repositories in the audit log. @throws HTTPException 400 if the fields conflict with existing data. */
 export function createResourceGroup(
-  { store, auditLog, createId, now }: HubContext,
+  { store, createId, now }: HubContext,
   organization: string,
   fields: ResourceGroupFields,
-  request: ApiRequest,
+  addedBy: string,
+  recordAction: ReturnType<typeof auditorOf>,
 ): KeyedResourceGroup {
   const { users, repos, ...others } = fields;
   const groups = listResourceGroups(store, organization);
   const problems = problemsOf(fields, store, organization, groups);
   if (problems.length > 0) throw invalidRequest(problems);
 
-  const addedBy = request.caller.user;
   const record = {
     ...others,
     // Creation times are unique, so that groups that were created in the same millisecond have an order.
@@ -102,23 +102,15 @@ export function createResourceGroup(
     repos: repos.map((repo) => ({ ...repo, addedBy })),
   };
   const group = { owner: organization, id: createId(), record };
-  const entry = { organization, author: addedBy, request };
   const reference = { id: group.id, name: record.name };
   store.transaction(() => {
     store.resourceGroups.put(group);
-    auditLog.record({
-      ...entry,
-      type: "resource_group.create",
-      message: `Created the resource group ${record.name}`,
-      data: reference,
-    });
+    const created = `Created the resource group ${record.name}`;
+    recordAction({ type: "resource_group.create", message: created, data: reference });
     for (const repo of repos) {
-      auditLog.record({
-        ...entry,
-        type: "repo.update_resource_group",
-        message: `Put the ${repo.type} ${repo.name} into the resource group ${record.name}`,
-        data: { repo, resourceGroup: reference },
-      });
+      const message = `Put the ${repo.type} ${repo.name} into the resource group ${record.name}`;
+      const data = { repo, resourceGroup: reference };
+      recordAction({ type: "repo.update_resource_group", message, data });
     }
   });
   return group;
