@@ -99,20 +99,9 @@ export class Space {
     this.#options = options;
   }
 
-  get stage(): SpaceRuntime["stage"] {
-    return this.#stage;
-  }
-
-  get message(): string | undefined {
-    return this.#message;
-  }
-
-  get sha(): string | undefined {
-    return this.#sha;
-  }
-
-  get port(): number | undefined {
-    return this.#port;
+  /** The commit is the one that runs or starts. The address has a port once it listens. */
+  get state() {
+    return { stage: this.#stage, message: this.#message, sha: this.#sha, port: this.#port };
   }
 
   /** Makes the address of an earlier run work. The next request wakes the Space. */

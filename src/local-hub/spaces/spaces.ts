@@ -60,7 +60,7 @@ export class LocalSpaces {
     store.spaces.put({ owner, id: repository.id, record: { ...this.settings(repository), ...settings } });
     this.changes.notify(repository.id);
     const space = this.#running.get(repository.id);
-    if (space && /RUNNING|STARTING|BUILDING|RUNTIME_ERROR/.test(space.stage)) space.restart();
+    if (space && /RUNNING|STARTING|BUILDING|RUNTIME_ERROR/.test(space.state.stage)) space.restart();
   }
 
   /** Returns a Space that runs, sleeps, or failed, or `undefined` if the local Hub never started it. */
@@ -70,25 +70,25 @@ export class LocalSpaces {
 
   runtime(repository: StoredRepository): SpaceRuntime {
     const { hardware, sleepSeconds } = this.settings(repository);
-    const space = this.#running.get(repository.id);
-    const isRunning = space?.stage.startsWith("RUNNING") ?? false;
+    const { stage = "STOPPED", message, sha } = this.find(repository)?.state ?? {};
+    const isRunning = stage.startsWith("RUNNING");
     const url = this.url(repository);
     return {
-      stage: space?.stage ?? "STOPPED",
-      ...(space?.message !== undefined && { errorMessage: space.message }),
+      stage,
+      ...(message !== undefined && { errorMessage: message }),
       hardware: { current: isRunning ? hardware : null, requested: hardware },
       storage: null,
       gcTimeout: hardware === "cpu-basic" ? freeSleepSeconds : sleepSeconds,
       replicas: { current: isRunning ? 1 : 0, requested: 1 },
       devMode: false,
       domains: url === undefined ? [] : [{ domain: new URL(url).host, stage: "READY" }],
-      ...(space?.sha !== undefined && { sha: space.sha }),
+      ...(sha !== undefined && { sha }),
     };
   }
 
   /** Returns the address of a Space, or `undefined` if the local Hub never started it. */
   url({ id }: StoredRepository): string | undefined {
-    const port = this.#running.get(id)?.port;
+    const port = this.#running.get(id)?.state.port;
     return port === undefined ? undefined : `http://127.0.0.1:${port}`;
   }
 
@@ -113,7 +113,7 @@ export class LocalSpaces {
     if ((after ?? before)?.type !== "space") return;
     if (!after) return void (before && this.#remove(before));
     const isPushed = !before || updatedRefs?.some(({ ref, newSha }) => ref === mainRef && newSha !== null);
-    if (isPushed && this.find(after)?.stage !== "PAUSED") this.#open(after)?.update();
+    if (isPushed && this.find(after)?.state.stage !== "PAUSED") this.#open(after)?.update();
   }
 
   async close(): Promise<void> {

@@ -330,7 +330,7 @@ test("A Space that starts again or pauses before it listens gets its address, an
     ...{ id: "bot", port: undefined, onPort: () => {}, changes: new Changes(), now: () => 0 },
     ...{ isAllowed: () => true, sleepAfterMs: () => undefined },
     version: () => {
-      starts.push([space.stage, space.port]);
+      starts.push([space.state.stage, space.state.port]);
       return { stage: "NO_APP_FILE", message: "" };
     },
   });
@@ -342,7 +342,7 @@ test("A Space that starts again or pauses before it listens gets its address, an
   space.resume();
   space.pause();
   await space.settled();
-  expect(space.stage).toBe("PAUSED");
+  expect(space.state.stage).toBe("PAUSED");
 });
 
 test("Without runSpaces, settings are stored, and nothing runs", { tags: "slow" }, async () => {
