@@ -12,7 +12,37 @@ import { RepositoryStore } from "./repository-store.ts";
 import { WebhookStore } from "./webhook-store.ts";
 
 /** The data of a local Hub, in memory or in a SQLite file. */
-export type Store = ReturnType<typeof createStore>;
+export interface Store extends ReturnType<typeof openRecords> {
+  webhooks: WebhookStore;
+  repositories: RepositoryStore;
+  /** The commits and files of the repositories. */
+  content: ContentStore;
+  /** The objects of buckets. */
+  objects: ObjectStore;
+  discussions: DiscussionStore;
+  deliveries: DeliveryStore;
+  /** The latest events. */
+  events: EventStore;
+  jobs: JobStore;
+  auditLog: AuditLogStore;
+  /** Reports the tables whose rows change, even if the change is rolled back later. `onChange` must not use the store. */
+  watch(onChange: Listener): void;
+  /**
+   * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
+   * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
+   * transaction is rolled back when `change` returns.
+   */
+  transaction<Result>(change: (rollBack: () => void) => Result): Result;
+  /**
+   * Runs `task` after the current transaction is committed, or now if there is none. Does nothing if the transaction is rolled back.
+   * Use it for effects outside the database.
+   */
+  afterCommit(task: () => void): void;
+  clear(): void;
+  /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
+  serialize(): Uint8Array | undefined;
+  close(): void;
+}
 
 /** `image` is the content of a store in memory. @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used. */
 export function openStore({ file, image }: { file?: string | undefined; image?: Uint8Array | undefined }): Store {
@@ -26,7 +56,7 @@ export function openStore({ file, image }: { file?: string | undefined; image?: 
   }
 }
 
-function createStore(database: DatabaseSync, file: string | undefined) {
+function createStore(database: DatabaseSync, file: string | undefined): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const content = new ContentStore(database, { folder: file === undefined ? undefined : `${file}.files` });
@@ -52,11 +82,6 @@ function createStore(database: DatabaseSync, file: string | undefined) {
   };
   /** Tasks for the end of the current transaction. */
   const tasks: (() => void)[] = [];
-  /**
-   * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
-   * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
-   * transaction is rolled back when `change` returns.
-   */
   function transaction<Result>(change: (rollBack: () => void) => Result): Result {
     const isNested = database.isTransaction;
     const statements = isNested ? nested : outer;
@@ -83,10 +108,6 @@ function createStore(database: DatabaseSync, file: string | undefined) {
       throw error;
     }
   }
-  /**
-   * Runs `task` after the current transaction is committed, or now if there is none. Does nothing if the transaction is rolled back.
-   * Use it for effects outside the database.
-   */
   function afterCommit(task: () => void): void {
     if (database.isTransaction) tasks.push(task);
     else task();
@@ -95,8 +116,7 @@ function createStore(database: DatabaseSync, file: string | undefined) {
     ...tables,
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
-    /** Reports the tables whose rows change, even if the change is rolled back later. `onChange` must not use the store. */
-    watch: (onChange: Listener) => watcher.add(onChange),
+    watch: (onChange) => watcher.add(onChange),
     transaction,
     afterCommit,
     clear() {
@@ -110,8 +130,7 @@ function createStore(database: DatabaseSync, file: string | undefined) {
         });
       });
     },
-    /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
-    serialize: (): Uint8Array | undefined => ("serialize" in database ? database.serialize() : undefined),
+    serialize: () => ("serialize" in database ? database.serialize() : undefined),
     close() {
       database.close();
       content.close();

@@ -9,7 +9,10 @@ import { type Fact, kindOf } from "./facts.ts";
 import { operations } from "./operations.ts";
 
 /** The generated OpenAPI document. */
-export const document = openApiDocument({ serverUrl: "http://localhost:5050", routes: specifiedRoutes });
+export const document: ReturnType<typeof openApiDocument> = openApiDocument({
+  serverUrl: "http://localhost:5050",
+  routes: specifiedRoutes,
+});
 const json = asObject(JSON.parse(JSON.stringify(document)));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
