@@ -62,7 +62,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => pr
 
 const results: Result[] = [];
 const clean = copyCheckout(root, "clean");
-if ((await run(clean, "npm", ["run", "--silent", "build:js"])) !== 0) fail("The package cannot be built.");
+// With declarations, which tests of the packed package need.
+if ((await run(clean, "npm", ["run", "--silent", "build"])) !== 0) fail("The package cannot be built.");
 const applicable = selected.filter((fault) => {
   const applied = applyFault(fault, pathToFileURL(root));
   if ("problem" in applied) note(fault, "stale", applied.problem, 0);
