@@ -63,6 +63,8 @@ const connections = 64;
  * takes up to 35 µs of CPU time per request.
  */
 const warmUpSeconds = 6;
+/** Ends the warm-up on a fast machine. An endpoint of an inbox refuses deliveries while 100,000 are queued. */
+const warmUpRequests = 50_000;
 /** A limit in addition to the time, which no server here reaches. */
 const mostRequests = 1_000_000;
 
@@ -81,10 +83,10 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
     const defaults = { headers: hubHeaders, body, idHeader: "Webhook-Id", endpoints: 0 };
     const options: LoadOptions = { port, connections, ...defaults, ...load };
     await generator.ask(options);
-    await generate(generator, { seconds: warmUpSeconds, perSecond: undefined });
+    await generate(generator, { seconds: warmUpSeconds, requests: warmUpRequests });
     const requestsBefore = await store?.countRequests?.();
     await server.ask("begin");
-    const result = await generate(generator, { seconds, perSecond });
+    const result = await generate(generator, { seconds, requests: mostRequests, ...(perSecond && { perSecond }) });
     const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number; worked?: number }>("end");
     const requests = await store?.countRequests?.();
     return {
@@ -104,12 +106,8 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
   }
 }
 
-function generate(
-  generator: Child,
-  { seconds, perSecond }: { seconds: number; perSecond: number | undefined },
-): Promise<LoadResult> {
-  const run: LoadRun = { seconds, requests: mostRequests, ...(perSecond && { perSecond }) };
-  return generator.ask<LoadResult>(run, seconds * 1_000);
+function generate(generator: Child, run: LoadRun): Promise<LoadResult> {
+  return generator.ask<LoadResult>(run, run.seconds * 1_000);
 }
 
 /** The trials of every subject by name. The nth trial of each subject belongs to round n. */
