@@ -86,7 +86,7 @@ const headersSchema = z.record(z.string(), z.string());
 export function encodeHeaders(headers: Headers | undefined): string | undefined {
   if (headers === undefined) return undefined;
   const text = JSON.stringify(headers);
-  if (Buffer.byteLength(text) <= maxHeadersBytes) return text;
+  if (text.length * 3 <= maxHeadersBytes || Buffer.byteLength(text) <= maxHeadersBytes) return text;
   const kept: [string, string][] = [];
   let bytes = 2;
   for (const entry of Object.entries(headers)) {

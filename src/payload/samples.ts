@@ -154,41 +154,47 @@ export function isEditPath(text: string): boolean {
  * ```
  */
 export function editPayload(payload: object, edits: readonly PayloadEdit[]): Record<string, unknown> {
-  const edited: Record<string, unknown> = structuredClone({ ...payload });
+  let edited: Record<string, unknown> = { ...payload };
   for (const edit of edits) {
     const keys = edit.path.split(".");
-    if (!keys.includes("__proto__")) applyEdit(edited, keys, edit);
+    if (!keys.includes("__proto__")) edited = editObject(edited, keys, edit);
   }
   return edited;
 }
 
-/** Applies an edit to an object or a list. `keys`: the rest of its path. */
-function applyEdit(parent: object, keys: readonly string[], edit: PayloadEdit): void {
+/** Applies an edit below a value. `keys`: the rest of its path. */
+function editValue(value: unknown, keys: readonly string[], edit: PayloadEdit): unknown {
+  const [key] = keys;
+  if (key === undefined) return edit.value;
+  if (Array.isArray(value)) return editList(value, keys, edit);
+  if (typeof value === "object" && value !== null) return editObject({ ...value }, keys, edit);
+  if (edit.remove) return value;
+  if (value !== undefined && value !== null) {
+    throw wrongPath(edit, keys, `is a ${typeof value}, not an object or a list`);
+  }
+  return /^\d+$/.test(key) ? editList([], keys, edit) : editObject({}, keys, edit);
+}
+
+function editObject(object: Record<string, unknown>, keys: readonly string[], edit: PayloadEdit) {
   const [key = "", ...rest] = keys;
-  const list = Array.isArray(parent) ? parent : undefined;
-  const index = /^\d+$/.test(key) ? Number(key) : Number.POSITIVE_INFINITY;
   // Inherited names such as "constructor" are not fields of the payload.
-  const isThere = list ? index < list.length : Object.hasOwn(parent, key);
-  if (edit.remove && !isThere) return;
-  if (list && index > list.length) throw wrongPath(edit, keys, `is a list whose next index is ${list.length}`);
-  const name = list ? index : key;
-  const [next] = rest;
-  if (next === undefined) {
-    if (!edit.remove) Reflect.set(parent, name, structuredClone(edit.value));
-    else if (list) list.splice(index, 1);
-    else Reflect.deleteProperty(parent, name);
-    return;
+  const isThere = Object.hasOwn(object, key);
+  if (!edit.remove) return { ...object, [key]: editValue(isThere ? object[key] : undefined, rest, edit) };
+  if (!isThere) return object;
+  const { [key]: value, ...others } = object;
+  return rest.length === 0 ? others : { ...object, [key]: editValue(value, rest, edit) };
+}
+
+function editList(list: readonly unknown[], keys: readonly string[], edit: PayloadEdit): readonly unknown[] {
+  const [key = "", ...rest] = keys;
+  const index = /^\d+$/.test(key) ? Number(key) : Number.POSITIVE_INFINITY;
+  if (index < list.length) {
+    if (edit.remove && rest.length === 0) return list.toSpliced(index, 1);
+    return list.map((item, at) => (at === index ? editValue(item, rest, edit) : item));
   }
-  let child: unknown = isThere ? Reflect.get(parent, name) : undefined;
-  if (edit.remove && (typeof child !== "object" || child === null)) return;
-  if (child === undefined || child === null) {
-    child = /^\d+$/.test(next) ? [] : {};
-    Reflect.set(parent, name, child);
-  }
-  if (typeof child !== "object" || child === null) {
-    throw wrongPath(edit, rest, `is a ${typeof child}, not an object or a list`);
-  }
-  applyEdit(child, rest, edit);
+  if (edit.remove) return list;
+  if (index > list.length) throw wrongPath(edit, keys, `is a list whose next index is ${list.length}`);
+  return [...list, editValue(undefined, rest, edit)];
 }
 
 function wrongPath({ path }: PayloadEdit, keys: readonly string[], found: string): WebhookError {

@@ -1,7 +1,6 @@
 import type { CatchUp, DecidedDelivery } from "../catch-up/catch-up.ts";
 import type { DeliveryPart } from "../catch-up/cursor.ts";
 import type { HubClient } from "../hub/client.ts";
-import { readDescriptionMarker, readMarker } from "../hub/repositories/marker.ts";
 import type { RepoRef } from "../hub/schemas.ts";
 import { coveredReason, matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
 import { coversScope, type WebhookPayload } from "../payload/schema.ts";
@@ -138,19 +137,21 @@ async function unknownChanges(changes: readonly AnnouncedChange[], { ownChanges 
 }
 
 async function hasMarkedComment({ comment }: WebhookPayload, hub: ServerHub, signal: AbortSignal): Promise<boolean> {
-  if (comment?.content === undefined || !isSigned(comment.content, hub)) return false;
+  if (comment?.content === undefined || !(await isSigned(comment.content, hub))) return false;
   return comment.author.id === (await hub.account(signal)).id;
 }
 
 async function isMarkedCommit(revision: string, repo: RepoRef, hub: ServerHub, signal: AbortSignal): Promise<boolean> {
   for await (const { message, authors } of hub.client.repo(repo).commits({ revision, signal })) {
-    if (!isSigned(message, hub)) return false;
+    if (!(await isSigned(message, hub))) return false;
     const { name } = await hub.account(signal);
     return authors.some(({ user }) => user === name);
   }
   return false;
 }
 
-function isSigned(text: string, { signature }: ServerHub): boolean {
+/** Loads the markers, which only `ignoreSelf` reads. */
+async function isSigned(text: string, { signature }: ServerHub): Promise<boolean> {
+  const { readDescriptionMarker, readMarker } = await import("../hub/repositories/marker.ts");
   return (readMarker(text) ?? readDescriptionMarker(text))?.signature === signature;
 }

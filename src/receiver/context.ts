@@ -80,14 +80,18 @@ export class ServerContext {
 
 /** The endpoints of a server, in the order of their registration. */
 export class EndpointRegistry {
-  readonly byName: Map<string, Endpoint> = new Map();
+  readonly #byName = new Map<string, Endpoint>();
+
+  get byName(): ReadonlyMap<string, Endpoint> {
+    return this.#byName;
+  }
 
   get all(): readonly Endpoint[] {
-    return [...this.byName.values()];
+    return [...this.#byName.values()];
   }
 
   get names(): readonly string[] {
-    return [...this.byName.keys()];
+    return [...this.#byName.keys()];
   }
 
   get backgroundEndpoints(): readonly Endpoint[] {
@@ -103,7 +107,7 @@ export class EndpointRegistry {
   }
 
   assertNew(name: string): void {
-    if (!this.byName.has(name)) return;
+    if (!this.#byName.has(name)) return;
     throw new WebhookError(
       `An endpoint named "${name}" is already registered. Rename one of the endpoints. A class whose methods are endpoints can be instantiated only once.`,
       { code: "ENDPOINT_EXISTS" },
@@ -111,7 +115,7 @@ export class EndpointRegistry {
   }
 
   add(endpoint: Endpoint): void {
-    this.byName.set(endpoint.name, endpoint);
+    this.#byName.set(endpoint.name, endpoint);
   }
 
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
@@ -127,7 +131,7 @@ export class EndpointRegistry {
         { code: "ENDPOINT_REQUIRED" },
       );
     }
-    const endpoint = this.byName.get(name ?? names[0] ?? "");
+    const endpoint = this.#byName.get(name ?? names[0] ?? "");
     if (endpoint) return endpoint;
     throw endpointUnknown(name, names);
   }

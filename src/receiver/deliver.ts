@@ -5,7 +5,7 @@ import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
 import { derivedIdPrefix, keyOf, type Outcome, type ParsedDelivery } from "../payload/parse.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
-import type { ConditionParts } from "./conditions.ts";
+import { type ConditionParts, checkConditions } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import {
@@ -266,9 +266,6 @@ export class DeliveryPipeline {
   }
 }
 
-/** Only loaded if an endpoint has conditions. */
-let conditions: typeof import("./conditions.ts") | undefined;
-
 /**
  * Runs the handler unless a condition of the endpoint ignores the delivery. If the Hub does not answer in time, the handler runs, because
  * an event that is handled once too often is better than a lost event.
@@ -280,9 +277,8 @@ async function runOnConditions(options: RunOptions & ConditionParts, payload: We
   const signal = request?.signal ?? options.signal ?? AbortSignal.any([]);
   let part: DeliveryPart | undefined;
   try {
-    conditions ??= await import("./conditions.ts");
     const decided = { id, receivedAt, endpoint: endpoint.name, payload };
-    const checked = await conditions.checkConditions(endpoint, decided, options, signal);
+    const checked = await checkConditions(endpoint, decided, options, signal);
     if (checked.ignored !== undefined) return { status: "ignored", reason: checked.ignored };
     part = checked.part;
   } catch (thrown) {

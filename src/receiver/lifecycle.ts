@@ -126,7 +126,14 @@ export class ServerLifecycle {
   async launch(options: LaunchOptions, { mayExit = true } = {}): Promise<LaunchedServer> {
     this.#launching ??= this.#launch(options, mayExit);
     const { launched } = await this.#launching.finally(() => this.#processManager?.exiting);
-    return launched;
+    const { port, url } = launched;
+    return {
+      port,
+      url,
+      get publicUrl() {
+        return launched.publicUrl;
+      },
+    };
   }
 
   /**

@@ -85,8 +85,12 @@ export function registerServer(): never {
 const maxListed = 200;
 
 /** Markup in which every value is escaped. */
-interface Markup {
+class Markup {
   readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 /** Replaces `html` of Hono, which also supports promises and callbacks, and would add 1 kB. */
@@ -95,10 +99,11 @@ function html(
   ...values: readonly (string | number | Markup | readonly Markup[])[]
 ): Markup {
   const escaped = values.map((value) => {
-    if (typeof value !== "object") return escapeHtml(String(value));
-    return "text" in value ? value.text : value.map(({ text }) => text).join("");
+    if (value instanceof Markup) return value.text;
+    if (typeof value === "object") return value.map(({ text }) => text).join("");
+    return escapeHtml(String(value));
   });
-  return { text: String.raw({ raw: strings }, ...escaped) };
+  return new Markup(String.raw({ raw: strings }, ...escaped));
 }
 
 const styles = `

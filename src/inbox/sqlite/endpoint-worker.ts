@@ -131,6 +131,7 @@ export class EndpointWorker {
       gate.start();
       void this.#run(row);
     }
+    // Damage that another worker has found meanwhile causes one more claim.
     if (rows?.length === limit || table.damageCount > damageCount) this.#hasMore = true;
   }
 

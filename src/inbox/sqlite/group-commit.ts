@@ -33,8 +33,8 @@ interface Write {
   reject: (error: unknown) => void;
 }
 
-/** Settle the promises of the writes of a transaction. */
-type Settle = readonly (() => void)[];
+/** The functions that settle the promises of the writes of a transaction. */
+type Notifications = readonly (() => void)[];
 
 /**
  * Commits concurrent writes together. The writes then share one sync to disk, which blocks the event loop. With a sync in another thread,
@@ -50,12 +50,16 @@ export class GroupCommit {
   /** When the next transaction may start, by `performance.now()`. */
   #pauseUntil = 0;
   #singleWrites = 0;
-  /** The error of the last transaction, or `undefined` if the transaction succeeded. */
-  failure: unknown;
+  #failure: unknown;
 
   constructor(target: TransactionTarget, { deadlineMs = maxWaitMs }: { deadlineMs?: number } = {}) {
     this.#target = target;
     this.#deadlineMs = deadlineMs;
+  }
+
+  /** The error of the last transaction, or `undefined` if the transaction succeeded. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /**
@@ -127,7 +131,7 @@ export class GroupCommit {
     this.#succeed(settle);
   }
 
-  async #commitWhenStored(stored: Promise<void>, group: readonly Write[], settle: Settle): Promise<void> {
+  async #commitWhenStored(stored: Promise<void>, group: readonly Write[], settle: Notifications): Promise<void> {
     this.#isStoring = true;
     const startedAt = performance.now();
     try {
@@ -144,8 +148,8 @@ export class GroupCommit {
     }
   }
 
-  #succeed(settle: Settle): void {
-    this.failure = undefined;
+  #succeed(settle: Notifications): void {
+    this.#failure = undefined;
     for (const notify of settle) notify();
   }
 
@@ -157,7 +161,7 @@ export class GroupCommit {
       this.#singleWrites = group.length;
       return;
     }
-    this.failure = error;
+    this.#failure = error;
     for (const { reject } of group) reject(inboxUnavailable(error));
   }
 
@@ -166,7 +170,7 @@ export class GroupCommit {
     const isKept = ({ since }: Write) => isBusy(error) && since > oldest;
     for (const write of group) {
       if (isKept(write)) continue;
-      this.failure = error;
+      this.#failure = error;
       write.reject(inboxUnavailable(error));
       if (this.#singleWrites > 0) this.#singleWrites -= 1;
     }

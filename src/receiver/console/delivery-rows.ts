@@ -113,7 +113,8 @@ function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySum
   const filter = readFilter(toListOptions(query, undefined));
   return recent
     .values()
-    .filter(({ status, endpoint }) => hasStatus(status, query) && endpoint === (query.endpoint ?? endpoint))
+    .filter(({ status }) => hasStatus(status, query))
+    .filter(({ endpoint }) => query.endpoint === undefined || endpoint === query.endpoint)
     .filter(({ id, receivedAt, body, attempts }) => {
       return !filter || matchesFilter(filter, { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts });
     })

@@ -103,8 +103,9 @@ function exportRecent(recent: RecentDeliveries): DeliverySnapshot[] {
     ...(headers && { headers: { ...headers } }),
     ...(replayOf !== undefined && { replayOf }),
     attempts: [
-      ...attempts.map(({ number, startedAt, details, ...attempt }) => ({
-        ...{ ...attempt, startedAt: startedAt.getTime() },
+      ...attempts.map(({ number, details, ...attempt }) => ({
+        ...attempt,
+        startedAt: attempt.startedAt.getTime(),
         ...(details && { details }),
       })),
       ...(startedAt ? [interruptedAt(startedAt)] : []),
