@@ -64,6 +64,19 @@ export function isSecretRejected({ status }: Pick<TriggeredDelivery, "status">):
   return status === 401 || status === 403;
 }
 
+/**
+ * Adds a delivery to `deliveries`, of which `failures` failed. Unless `all` is set, drops the response of a delivery that
+ * {@link toListed} never returns, to limit the memory.
+ */
+export function addDelivery(
+  deliveries: TriggeredDelivery[],
+  delivery: TriggeredDelivery,
+  { all, failures }: { all: boolean; failures: number },
+): void {
+  const canBeListed = all || deliveries.length < maxListed || (isFailed(delivery) && failures < maxListed);
+  deliveries.push(canBeListed ? delivery : { ...delivery, answer: null });
+}
+
 /** Returns all deliveries, or the first failed deliveries if there are too many to list. */
 export function toListed(
   deliveries: readonly TriggeredDelivery[],

@@ -8,6 +8,7 @@ import { readSecretOption } from "../../input.ts";
 import { type Invocation, type Output, type Shell, stopSignal } from "../../invocation.ts";
 import { describeEvent, hubUrl as eventHubUrl, readPayloadFile, readPush } from "./event.ts";
 import {
+  addDelivery,
   createProgress,
   deliveriesResult,
   describeSummary,
@@ -166,8 +167,10 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
       hasNoEffect = true;
       explanation = sender.explainNothingSent(outcome.notFired);
     } else fired += 1;
-    deliveries.push(...outcome.deliveries);
-    failures += outcome.deliveries.filter(isFailed).length;
+    for (const delivery of outcome.deliveries) {
+      addDelivery(deliveries, delivery, { all: !output.isText, failures });
+      if (isFailed(delivery)) failures += 1;
+    }
     for (const line of sender.advise(outcome)) advice.add(line);
     for (const user of outcome.notified) notified.add(user);
     progress?.show({ done: fired, failed: failures });

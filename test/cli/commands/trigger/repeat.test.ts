@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import {
+  addDelivery,
   createProgress,
   summarize,
   type TriggeredDelivery,
@@ -175,6 +176,25 @@ describe("The progress bar", () => {
     progress.clear();
     expect(read()).toBeNull();
   });
+});
+
+test("Many deliveries are kept without the responses that are never listed", () => {
+  const keep = (count: number, all: boolean) => {
+    const kept: TriggeredDelivery[] = [];
+    let failures = 0;
+    for (let index = 0; index < count; index += 1) {
+      const status = index % 4 === 3 ? 500 : 200;
+      const result = { status, attempts: 1, durationMs: index, answer: `answer ${index}`, error: null };
+      addDelivery(kept, { url: "", deliveryId: String(index), ...result }, { all, failures });
+      if (status === 500) failures += 1;
+    }
+    return { kept, answers: kept.filter(({ answer }) => answer !== null).length };
+  };
+  const [all, few] = [keep(100, true), keep(100, false)];
+  expect([all.answers, few.answers]).toEqual([100, 18]);
+  expect(summarize(few.kept, { elapsedMs: 1_000 })).toEqual(summarize(all.kept, { elapsedMs: 1_000 }));
+  expect(toListed(few.kept, { all: false })).toEqual(toListed(all.kept, { all: false }));
+  expect(keep(10, false)).toEqual(keep(10, true));
 });
 
 describe("The summary", () => {
