@@ -5,7 +5,7 @@ export function shorten(text: string, maxLength: number): string {
 
 /** Copies the start of a text, in UTF-16 code units. A slice would keep the whole text in memory. */
 export function copyStart(text: string, length: number): string {
-  return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, length)));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text.slice(0, length)));
 }
 
 /** Returns at most the first `maxLength` UTF-16 code units of a text. Never splits a surrogate pair. */

@@ -17,6 +17,7 @@ test("A text is cut to a length, without splitting a character", () => {
   expect([shorten("four", 4), shorten("longer", 4)]).toEqual(["four", "lon…"]);
   expect([cutAt("ab😀", 3), cutAt("ab😀", 4)]).toEqual(["ab", "ab😀"]);
   expect([copyStart("longer", 4), copyStart("four", 10)]).toEqual(["long", "four"]);
+  expect(copyStart("\uFEFFlonger", 4)).toBe("\uFEFFlon");
 });
 
 describe("Plain text", () => {

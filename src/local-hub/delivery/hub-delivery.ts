@@ -1,4 +1,4 @@
-import { cutAt } from "../../core/text.ts";
+import { copyStart, cutAt } from "../../core/text.ts";
 
 /** A delivery that an event caused, with the result of its latest attempt. */
 export interface HubDelivery {
@@ -54,7 +54,7 @@ export function describePending(
 
 export function describeAttempted(webhookId: string, latest: HubDeliveryAttempt): HubDelivery {
   const { deliveryId, logId, url, attempt, status, durationMs, response, error } = latest;
-  const answer = response === null ? null : cutAt(response.body, maxAnswerCharacters);
+  const answer = response && copyStart(cutAt(response.body, maxAnswerCharacters), maxAnswerCharacters);
   return { webhookId, deliveryId, logId, url, attempts: attempt, status, durationMs, answer, error };
 }
 
