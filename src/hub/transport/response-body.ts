@@ -8,9 +8,16 @@ interface BodyOptions {
 }
 
 /** Like {@link readBytes}, as text. */
-export async function readText(response: Response, options: BodyOptions): Promise<string | undefined> {
-  const bytes = await readBytes(response, options);
-  return bytes && new TextDecoder().decode(bytes);
+export async function readText(response: Response, { limit, signal }: BodyOptions): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  for await (const part of partsOf(response, (reading) => untilAborted(reading, signal))) {
+    length += part.byteLength;
+    if (length > limit) return undefined;
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /**
