@@ -80,15 +80,7 @@ export async function readJsonFile({
   maxMebibytes?: number;
 }): Promise<unknown> {
   const text =
-    file === "-"
-      ? await readText(shell.stdin, { maxMebibytes })
-      : await readText(createReadStream(file), { maxMebibytes, name: `${option}: "${file}"` }).catch((error) => {
-          if (WebhookError.isInstance(error)) throw error;
-          const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-          throw usageError(
-            `${option}: "${file}" cannot be read${code}. Use the path of a JSON file, or "-" for standard input.`,
-          );
-        });
+    file === "-" ? await readText(shell.stdin, { maxMebibytes }) : await readTextFile({ option, file, maxMebibytes });
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
@@ -100,6 +92,27 @@ export async function readJsonFile({
 
 function sourceName(file: string): string {
   return file === "-" ? "standard input" : `"${file}"`;
+}
+
+async function readTextFile({
+  option,
+  file,
+  maxMebibytes,
+}: {
+  option: string;
+  file: string;
+  maxMebibytes: number | undefined;
+}): Promise<string> {
+  try {
+    // For some invalid paths, such as a path with a null character, this call throws.
+    return await readText(createReadStream(file), { maxMebibytes, name: `${option}: "${file}"` });
+  } catch (error: unknown) {
+    if (WebhookError.isInstance(error)) throw error;
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw usageError(
+      `${option}: "${file}" cannot be read${code}. Use the path of a JSON file, or "-" for standard input.`,
+    );
+  }
 }
 
 async function readText(

@@ -180,4 +180,13 @@ describe("--file", () => {
     expect(stderr).not.toContain("horse");
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   });
+
+  test.each([
+    ["does not exist", "/none/payload.json", "ENOENT"],
+    ["contains a null character", "a\0b", "ERR_INVALID_ARG_VALUE"],
+  ])("is refused if its path %s", async (_name, file, code) => {
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--file", file]);
+    expect(stderr).toContain(`cannot be read (${code}). Use the path of a JSON file`);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
 });
