@@ -115,8 +115,8 @@ const deliveryColumns: Readonly<Record<string, ItemColumn<TriggeredDelivery>>> =
   url: { title: "URL", cell: ({ url }) => url },
   status: {
     title: "Status",
-    // It is not a number.
     empty: "none",
+    // The placeholder is not a number.
     color: (status) => (isSuccess(Number(status)) ? "green" : "red"),
     cell: ({ status }) => String(status ?? ""),
   },
@@ -167,18 +167,20 @@ export function createProgress({
   now?: () => number;
 }) {
   let drawnAt = Number.NEGATIVE_INFINITY;
+  let isDrawn = false;
   return {
     show({ done, failed }: { done: number; failed: number }): void {
       if (!stream.isTTY || (now() - drawnAt < redrawIntervalMs && done < total)) return;
       drawnAt = now();
+      isDrawn = true;
       const filled = Math.round((done / total) * barWidth);
       const bar = `${"=".repeat(filled)}${" ".repeat(barWidth - filled)}`;
       stream.write(`\r[${bar}] ${done} of ${total}${failed > 0 ? `, ${failed} failed` : ""}\u001b[K`);
     },
     /** Removes the progress bar. */
     clear(): void {
-      if (Number.isFinite(drawnAt)) stream.write("\r\u001b[K");
-      drawnAt = Number.NEGATIVE_INFINITY;
+      if (isDrawn) stream.write("\r\u001b[K");
+      isDrawn = false;
     },
   };
 }

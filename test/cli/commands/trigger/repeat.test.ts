@@ -167,6 +167,7 @@ describe("The progress bar", () => {
     expect(read()).toContain("4 of 4");
     progress.clear();
     progress.clear();
+    progress.show({ done: 3, failed: 2 });
     expect(read()).toBe("\r\u001b[K");
   });
 
