@@ -149,7 +149,7 @@ export function selectWebhooks({ store, hubUrl }: HubContext, event: RepositoryE
   return { enabled, skipped };
 }
 
-/** `undefined` if it fires. */
+/** Returns `undefined` if the webhook fires. */
 export function findUnfiredReason({ store, dispatcher }: HubContext, webhook: StoredWebhook, event: RepositoryEvent) {
   if (!isWatching(webhook, event)) return "not-watched";
   return findSkipReason(store, webhook, event) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");

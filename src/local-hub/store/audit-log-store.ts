@@ -53,7 +53,7 @@ export class AuditLogStore {
     }
   }
 
-  /** Returns the newest events. Without `before`, the page is the last one. */
+  /** Returns the newest events. The returned `before` is the option for the next page, or `undefined` on the last page. */
   page(options: { organization: string; filter: AuditFilter; before?: number | undefined; limit: number }) {
     const { organization, filter, before = Number.MAX_SAFE_INTEGER, limit } = options;
     const rows = this.#database

@@ -65,7 +65,7 @@ export class WebhookStore {
   }
 }
 
-/** Disabled by a user, or suspended after failures. */
+/** `disabled`: by a user. `suspended`: after failures. */
 export function webhookState({ disabled }: StoredWebhook): "enabled" | "disabled" | "suspended" {
   if (disabled === suspendedAfterFailure) return "suspended";
   return disabled ? "disabled" : "enabled";

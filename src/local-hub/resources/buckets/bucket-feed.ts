@@ -11,6 +11,7 @@ const keepAliveMs = 30_000;
 export interface FeedChange {
   path: string;
   op: "add" | "update" | "delete";
+  /** In bytes. This field and the following fields are absent for a deleted file. */
   size?: number;
   xetHash?: string;
   uploadedAt?: string;

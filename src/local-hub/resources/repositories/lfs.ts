@@ -145,7 +145,7 @@ function respond(body: object): Response {
 
 export type UrlSigner = ReturnType<typeof createSigner>;
 
-/** Clients send no token to signed URLs. They are valid for a time, and only until the local Hub stops. */
+/** Clients send no token to signed URLs. The URLs are valid for a time, and only until the local Hub stops. */
 export function createSigner({ now, validMs }: { now: () => number; validMs: number }) {
   const key = randomBytes(32);
   const hash = (parts: readonly unknown[], expires: string) => {
