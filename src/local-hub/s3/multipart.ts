@@ -131,7 +131,7 @@ async function preparePart(multipart: MultipartRequest, name: UploadName): Promi
 async function prepareCompletion(multipart: MultipartRequest, name: UploadName): Promise<PreparedRequest> {
   const { hub, request, bucket, receive } = multipart;
   const { objects } = hub.store;
-  const upload = findUpload(multipart, name, true);
+  const upload = findUpload(multipart, name, { isCompleted: true });
   const sent = await receive();
   objects.discard(sent);
   const listed = readListedParts(Buffer.from(sent.content ?? []).toString());
@@ -212,7 +212,11 @@ function listUploads(multipart: MultipartRequest): Response {
 }
 
 /** @throws `S3Error` 404 if the bucket has no such upload, or it was completed, unless completed uploads are accepted. */
-function findUpload({ hub, repository }: BucketWrite, { id, key }: UploadName, isCompleted = false): Upload {
+function findUpload(
+  { hub, repository }: BucketWrite,
+  { id, key }: UploadName,
+  { isCompleted = false }: { isCompleted?: boolean } = {},
+): Upload {
   const upload = readUpload(hub.store.objects, partsIdOf(repository.id, id));
   const isUsable = upload?.record.key === key && (isCompleted || upload.record.completed === undefined);
   if (upload && isUsable && hub.now() - upload.startedAt <= uploadMs) return upload;

@@ -61,13 +61,10 @@ export const tokenApi = {
       const { user, tokenId } = token;
       const key = { owner: organization, id: tokenId };
       if (store.revocations.get(key)) return;
+      const record = auditorOf(hub, context, organization);
       store.transaction(() => {
         store.revocations.put({ ...key, record: { at: now() } });
-        auditorOf(
-          hub,
-          context,
-          organization,
-        )({
+        record({
           type: "org.token_approval.authorization_request.revoked",
           message: `Revoked the access of a token of ${user}`,
           data: { tokenId },
@@ -222,8 +219,10 @@ export const resourceGroupApi = {
     serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
       const access = { role: "admin", plan: "enterprise", write: true } as const;
       const { organization } = authorizeCaller(hub, context, params.name, access);
-      const record = auditorOf(hub, context, organization);
-      return toResourceGroup(createResourceGroup(hub, organization, body, context.var.caller.user, record), hub);
+      const recordAction = auditorOf(hub, context, organization);
+      const addedBy = context.var.caller.user;
+      const group = createResourceGroup(hub, { organization, fields: body, addedBy, recordAction });
+      return toResourceGroup(group, hub);
     });
   },
 } satisfies ResourceApi;

@@ -84,10 +84,17 @@ type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
 /** Records the group and its repositories in the audit log. @throws HTTPException 400 if the fields conflict with existing data. */
 export function createResourceGroup(
   { store, createId, now }: HubContext,
-  organization: string,
-  fields: ResourceGroupFields,
-  addedBy: string,
-  recordAction: ReturnType<typeof auditorOf>,
+  {
+    organization,
+    fields,
+    addedBy,
+    recordAction,
+  }: {
+    organization: string;
+    fields: ResourceGroupFields;
+    addedBy: string;
+    recordAction: ReturnType<typeof auditorOf>;
+  },
 ): KeyedResourceGroup {
   const { users, repos, ...others } = fields;
   const groups = listResourceGroups(store, organization);

@@ -49,19 +49,19 @@ export function storeDiscussion(
   context: HubContext,
   {
     repository,
+    num: given,
     user,
     title,
     description,
     status,
     changes,
     baseCommit,
-    ...given
   }: NewDiscussion & Pick<StoredDiscussion, "status" | "changes" | "baseCommit">,
 ): OpenedDiscussion {
   const { store, now } = context;
   // The caller can have read the repository before another discussion was opened.
   const current = reread(store, repository);
-  const { num = current.discussions + 1 } = given;
+  const num = given ?? current.discussions + 1;
   const updated = { ...current, discussions: Math.max(num, current.discussions) };
   const discussion: StoredDiscussion = {
     ...{ repositoryId: repository.id, num, id: discussionId({ repositoryId: repository.id, num }) },

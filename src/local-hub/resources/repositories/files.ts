@@ -72,7 +72,7 @@ export const fileApi = {
       if (!page) return entryNotFound({ path: params.path, rev: params.rev });
       if (page.next !== undefined) linkNextPage(context, { cursor: page.next });
       const { commit, entries } = page;
-      return toTreeEntries(content, repository, commit, entries, query.expand);
+      return toTreeEntries(content, { repository, commit, entries, expand: query.expand });
     });
 
     app.use(`/api/:repoType/:namespace${anyNamespace}/:repo/paths-info/:rev`, formToJson);
@@ -80,7 +80,7 @@ export const fileApi = {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const commit = findCommit(hub, repository, params.rev);
       const entries = [body.paths].flat().flatMap((path) => content.find(commit.tree, path.replace(/\/$/, "")) ?? []);
-      return toTreeEntries(content, repository, commit, entries, body.expand);
+      return toTreeEntries(content, { repository, commit, entries, expand: body.expand });
     });
 
     for (const kind of ["resolve", "raw"] as const) {
@@ -129,14 +129,16 @@ const notScanned = { status: "unscanned" };
 /** Converts files and folders of a commit to the format of the API. With `expand`, adds the last commit and the security status. */
 function toTreeEntries(
   content: ContentStore,
-  { id }: StoredRepository,
-  commit: Commit,
-  entries: readonly FileEntry[],
-  expand: boolean,
+  {
+    repository,
+    commit,
+    entries,
+    expand,
+  }: { repository: StoredRepository; commit: Commit; entries: readonly FileEntry[]; expand: boolean },
 ): TreeEntry[] {
   if (!expand) return entries.map(toTreeEntry);
   const paths = entries.map(({ path }) => path);
-  const commits = content.lastCommits(id, commit.oid, paths);
+  const commits = content.lastCommits(repository.id, commit.oid, paths);
   return entries.map((entry) => {
     const last = commits.get(entry.path);
     return {

@@ -53,9 +53,11 @@ export const refApi = {
       const { user } = context.var.caller;
       const repository = findRepository(hub, params, context.var.caller, "write");
       const { startingPoint = "main", emptyBranch, overwrite } = body;
-      const details = { title: "initial commit", message: "", author: user, date: hub.now() };
       const { oid } = emptyBranch
-        ? hub.store.content.createCommit(repository.id, { parents: [], changes: [], ...details })
+        ? hub.store.content.createCommit(repository.id, {
+            ...{ parents: [], changes: [] },
+            ...{ title: "initial commit", message: "", author: user, date: hub.now() },
+          })
         : findCommit(hub, repository, startingPoint);
       createRef(hub, { kind: "branch", repository, name: params.rev, commit: oid, user, overwrite });
     });

@@ -267,7 +267,8 @@ function compareBy({ sort = "lastModified", direction }: Search) {
 }
 
 function compareText(left: string, right: string): number {
-  return left < right ? -1 : Number(left > right);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }
 
 function readCursor(cursor = "0"): number {
