@@ -61,12 +61,19 @@ async function runThread(workerData: SnapshotThreadData, signal: AbortSignal): P
 }
 
 async function* readParts(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < size; ) {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(partBytes, size - at)), 0, null, at);
-    if (bytesRead === 0) throw new Error("The snapshot ended early.");
-    at += bytesRead;
-    yield await compress(buffer.subarray(0, bytesRead), { level: 1 });
+  for (let at = 0; at < size; at += partBytes) {
+    yield await compress(await readPart(handle, { at, bytes: Math.min(partBytes, size - at) }), { level: 1 });
   }
+}
+
+async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: number }): Promise<Uint8Array> {
+  const buffer = Buffer.alloc(bytes);
+  for (let read = 0; read < bytes; ) {
+    const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
+    if (bytesRead === 0) throw new Error("The snapshot ended early.");
+    read += bytesRead;
+  }
+  return buffer;
 }
 
 export function restoreFile(file: string): RestoreDatabase {

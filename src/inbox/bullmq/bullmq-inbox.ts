@@ -58,7 +58,7 @@ const defaults = {
 
 /** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
-  const { url, mustExist, startMs, now, log } = { ...defaults, ...options };
+  const { url, mustExist = defaults.mustExist, startMs = defaults.startMs, now, log } = options;
   if (!URL.canParse(url)) {
     // The message quotes neither the URL nor the parser error, because both can contain a password.
     throw optionError(

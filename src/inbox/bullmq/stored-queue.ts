@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { WebhookError } from "../../core/errors.ts";
 import { shareRun } from "../../core/time.ts";
 import { deliveryRunning, deliveryUnknown, inboxFull } from "../errors.ts";
 import {
@@ -336,7 +337,8 @@ export class StoredQueue {
     return toStoredDelivery(job, { endpoint: this.endpoint, status, history, withDetails });
   }
 
-  async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
+  async #history({ id }: DeliveryJob): Promise<JobHistory> {
+    if (id === undefined) throw new WebhookError("BullMQ returned a job without an ID.", { code: "INTERNAL" });
     return readHistory((await this.queue.getJobLogs(id)).logs);
   }
 }
