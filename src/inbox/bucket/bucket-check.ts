@@ -124,7 +124,8 @@ function createCheckedStore(
   }
 
   const checked: ObjectStore = {
-    ...{ name: store.name, wait },
+    name: store.name,
+    wait,
     async put(key, body, options) {
       written.add(key);
       const result = await send(() => store.put(key, body, options));

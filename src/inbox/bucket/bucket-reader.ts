@@ -54,10 +54,10 @@ export async function openBucketReader(options: BucketReaderOptions): Promise<In
     refreshedAt = monotonicNow();
   }
 
-  const startWorker = (): never => {
+  const refuse = (): never => {
     throw new WebhookError(`The inbox ${store.name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
   };
-  const reject = async (): Promise<never> => startWorker();
+  const reject = async (): Promise<never> => refuse();
   return {
     async list(options = {}) {
       const filter = readFilter(options);
@@ -74,9 +74,14 @@ export async function openBucketReader(options: BucketReaderOptions): Promise<In
       claim: reject,
     },
     problems: async () => [],
-    startWorker,
-    ...{ accept: reject, replay: reject, replayDead: reject, discard: reject },
-    ...{ pause: reject, resume: reject, prune: reject },
+    startWorker: refuse,
+    accept: reject,
+    replay: reject,
+    replayDead: reject,
+    discard: reject,
+    pause: reject,
+    resume: reject,
+    prune: reject,
     async close() {
       await refreshing?.catch(() => {});
       copy.remove();

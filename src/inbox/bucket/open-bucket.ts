@@ -109,7 +109,10 @@ async function openOwnedInbox(
     const { database } = working;
     const { newGaps } = replay;
     const snapshots = scheduleSnapshots({
-      ...{ store, file, log, monotonicNow },
+      store,
+      file,
+      log,
+      monotonicNow,
       records: replay.next - snapshot.number,
       snapshotBytes: snapshot.bytes,
       minRecords: options.minSnapshotRecords,
@@ -137,7 +140,10 @@ async function openOwnedInbox(
     heartbeat.start(earlier);
     void gate.watch();
     return {
-      ...{ inbox, database, writer, gate },
+      inbox,
+      database,
+      writer,
+      gate,
       fenced: fenced.promise,
       close: async (graceMs) => {
         const stopped = snapshots.close();

@@ -230,7 +230,10 @@ export function createOwnerHeartbeat(options: OwnerHeartbeatOptions) {
       const { connection } = store;
       if (connection) {
         sender = startHeartbeatSender({
-          ...{ connection, key: heartbeatKey(writerId), heartbeat: { owner, isReleased: false }, intervalMs },
+          connection,
+          key: heartbeatKey(writerId),
+          heartbeat: { owner, isReleased: false },
+          intervalMs,
           readPosition: () => writer.next - 1,
           onError: logFailure,
         });

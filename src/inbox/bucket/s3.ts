@@ -259,7 +259,11 @@ export async function openS3ObjectStore(connection: StoreConnection): Promise<Ob
   }
 
   return {
-    ...{ name: location.name, connection, put, get, list },
+    name: location.name,
+    connection,
+    put,
+    get,
+    list,
     async delete(key) {
       await sendRepeatedly({ method: "DELETE", url: urlOf(key) }).catch((error: unknown) => {
         if (!isMissing(error)) throw error;

@@ -218,7 +218,8 @@ export function createChangeLog(
   async function append(kind: "changes" | "gap", open: Transaction): Promise<void> {
     let changes = new Uint8Array();
     await writer.append({
-      ...{ kind, schemaVersion },
+      kind,
+      schemaVersion,
       // The position is part of the changes, so that a snapshot of the database contains it.
       body: (number) => {
         setPosition.run(number);

@@ -97,9 +97,9 @@ export class StallDetector {
     workers: ReadonlyMap<string, Pick<QueueWorker, "progress">>,
     hasWaiting: (endpoint: string) => Promise<boolean>,
   ): Promise<InboxProblem | undefined> {
-    const isStalled = async ([endpoint, { progress }]: [string, Pick<QueueWorker, "progress">]) =>
+    const findStalled = async ([endpoint, { progress }]: [string, Pick<QueueWorker, "progress">]) =>
       (await this.#isStalled(endpoint, progress, hasWaiting)) ? [endpoint] : [];
-    const stalled = (await Promise.all([...workers].map(isStalled))).flat();
+    const stalled = (await Promise.all([...workers].map(findStalled))).flat();
     if (stalled.length === 0) return undefined;
     const names = stalled.map((name) => `"${name}"`).join(", ");
     return {

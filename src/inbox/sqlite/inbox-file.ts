@@ -32,7 +32,7 @@ export interface LoggedDatabase {
 /** Stores the changes of each transaction outside the database, before the commit. */
 export interface ChangeLog {
   /** Called at the start of each transaction. @throws if changes can no longer be stored. */
-  begin(database: DatabaseSync): void;
+  begin(): void;
   /** Stores the changes of the open transaction. Returns `undefined` if nothing has changed. */
   store(): Promise<void> | undefined;
   /** Called after each transaction. */
@@ -98,7 +98,7 @@ export class InboxFile {
     this.#begin.run();
     try {
       if (this.#path !== undefined) this.#checkRelease();
-      this.#changes?.begin(this.table.database);
+      this.#changes?.begin();
     } catch (error) {
       this.rollback();
       throw error;
