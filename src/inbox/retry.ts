@@ -133,7 +133,10 @@ export function retentionOf(queue: { retentionMs: number; policy: Pick<RetryPoli
  * because any of these deliveries may have caused it.
  */
 
-/** The maximum number of crashes that do not count. Otherwise, a delivery that never runs alone could crash the process forever. */
+/**
+ * The maximum number of crashes that do not count. Later crashes count even if other deliveries were running. Otherwise, a delivery that
+ * never runs alone could crash the process forever.
+ */
 const maxUncountedCrashes = 3;
 
 export function countsAsAttempt(crash: { wasAlone: boolean; uncountedCrashes: number }): boolean {

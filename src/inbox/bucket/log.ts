@@ -51,12 +51,16 @@ export type Owner = z.infer<typeof ownerSchema>;
 
 const headerSchema = z.object({
   number: z.number().check(z.int(), z.positive()),
-  /** `gap`: the changes of a transaction that records unreadable records. `changes`: those of any other transaction. */
+  /**
+   * `takeover`: a process has become the owner. `gap`: the changes of a transaction that records unreadable records. `changes`: those of
+   * any other transaction.
+   */
   kind: z.enum(["takeover", "changes", "gap"]),
   writer: z.string(),
   encoding: z.enum(["identity", "gzip"]),
   /** The size of the body after decoding. */
   bytes: z.number().check(z.int(), z.nonnegative()),
+  /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
   schemaVersion: z.optional(z.number()),
 });

@@ -14,6 +14,7 @@ export interface ObjectStore {
    * @throws {@link ObjectStoreError} if the object was not stored, or if it is unknown whether it was stored.
    */
   put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists">;
+  /** Returns `undefined` if no object has this key. @throws {@link ObjectStoreError} */
   get(key: string): Promise<StoredObject | undefined>;
   /** Lists all objects whose keys start with a prefix, after the key `after`, sorted by key. @throws {@link ObjectStoreError} */
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
@@ -46,7 +47,10 @@ export const accessHint =
 /** A failed request to an object store. The message contains no keys or signatures. */
 export class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
-  /** Whether the request had no effect, and fails again, such as for a wrong access key. Otherwise, it is unknown whether it had an effect. */
+  /**
+   * Whether the request had no effect, and fails again, such as for a wrong access key. Otherwise, it is unknown whether it had an
+   * effect.
+   */
   readonly isRefused: boolean;
   readonly status: number | undefined;
   readonly s3Code: string | undefined;

@@ -33,6 +33,7 @@ export interface HeartbeatSenderData {
   key: string;
   heartbeat: object;
   intervalMs: number;
+  /** The interval in which the event loop increments the loop counter and the thread reads the counter. */
   countIntervalMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;

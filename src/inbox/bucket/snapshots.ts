@@ -34,6 +34,7 @@ const newestSchema = z.object({ number: z.number() });
 
 export interface DatabaseCopy {
   number: number;
+  /** The numbers of the records that must not be deleted. */
   fences: readonly number[];
   bytes: number;
   parts: AsyncIterable<Uint8Array>;
@@ -48,11 +49,12 @@ export interface RestoredSnapshot {
   bytes: number;
   /** The number of the newest snapshot, which can be damaged. */
   newest: number;
+  /** The numbers of the newer snapshots that are damaged. */
   damaged: ReadonlySet<number>;
 }
 
 /**
- * Stores a snapshot, and deletes older snapshots and records. Returns the size of the stored parts in bytes.
+ * Stores a snapshot, and deletes older snapshots and records that are no longer needed. Returns the size of the stored parts in bytes.
  *
  * @throws if the snapshot cannot be stored or read back. The older snapshots and records are then unchanged.
  */

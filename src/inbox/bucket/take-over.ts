@@ -73,7 +73,10 @@ function createYieldGate(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
   let ignoresUntil = Number.NEGATIVE_INFINITY;
   let yielding: Promise<void> | undefined;
 
-  /** Called before each record. Reads a request in parallel with the record, so that records take no longer. The record waits for a yield. */
+  /**
+   * Called before each record. Reads a request in parallel with the record, so that records take no longer. The record waits for a
+   * yield.
+   */
   function enter(): Promise<void> | undefined {
     const now = monotonicNow();
     const isDue = now >= Math.max(readAt + minReadMs, ignoresUntil);

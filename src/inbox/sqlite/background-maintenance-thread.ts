@@ -13,7 +13,10 @@ import { spaceOf } from "./file-system.ts";
 const walCheckMs = 100;
 /** The minimum size of the changes that are checkpointed. With a smaller minimum, index pages would be written more often. */
 const minPendingBytes = 8 * 2 ** 20;
-/** At 40 MiB, a commit on the event loop checkpoints the rest of the WAL. Above this size, the rest is kept small. */
+/**
+ * At 40 MiB, a commit on the event loop checkpoints the rest of the WAL, after which the WAL starts again. Above this size, the rest is
+ * kept small.
+ */
 const largeWalBytes = 32 * 2 ** 20;
 const minPendingOfLargeBytes = 2 * 2 ** 20;
 const largeWalCheckMs = 25;

@@ -93,7 +93,10 @@ export function readPragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** The maximum size of files that are checked for damage when they are opened. Checking larger files takes too long. */
+/**
+ * The maximum size of files that are checked for damage when they are opened. Checking larger files takes too long, so damage to larger
+ * files is found only while deliveries are processed.
+ */
 const maxCheckedBytes = 64 * 2 ** 20;
 
 function checkHealth(database: DatabaseSync, file: string): void {

@@ -90,7 +90,10 @@ export class DeliveryPruner {
 /** Processes without running deliveries are kept for this time after their last heartbeat. */
 const processRetentionMs = 24 * 3_600_000;
 
-/** After each step, pruning pauses for this multiple of its duration, because other commits wait while a step writes to the disk. */
+/**
+ * After each step, pruning pauses for this multiple of its duration, up to `maxPauseMs`, because other commits wait while a step writes to
+ * the disk.
+ */
 const pauseFactor = 3;
 const maxPauseMs = 1_000;
 /**

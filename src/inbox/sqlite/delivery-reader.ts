@@ -122,7 +122,10 @@ export class DeliveryReader {
     this.#index = index;
   }
 
-  /** Reads in one transaction. Otherwise, a delivery whose status changes between two queries of a merged list would be in neither. */
+  /**
+   * Reads in one transaction. Otherwise, a delivery whose status changes between two queries of a merged list would be in neither: another
+   * connection can write at any time.
+   */
   #atOneTime<Result>(read: () => Result): Result {
     if (this.#database.isTransaction) return read();
     this.#database.exec("BEGIN");
