@@ -161,7 +161,10 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
     // The button shows that the replay is pending, and ignores the key until then.
     document.getElementById(replayButtonId)?.click();
   });
-  useShortcut("e", () => !isCut && setEditing(true));
+  useShortcut("e", () => {
+    if (isCut) return false;
+    setEditing(true);
+  });
   return (
     <div class="delivery-actions">
       <Button id={replayButtonId} icon="replay" kind="primary" shortcut="r" disabled={!canReplay} onClick={replay}>
@@ -217,13 +220,13 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
 /** Copies a test, which creates the files and the discussion of the delivery first if the local Hub has them. */
 function CopyTest({ details, test }: { details: DeliveryDetails; test: string }) {
   const query = isOffered("repositories") ? toStateQuery(details.body) : undefined;
-  if (query) return <CopyHubTest details={details} query={query} />;
+  if (query) return <CopyHubTest details={details} test={test} query={query} />;
   return <CopyButton text={test} label="Copy as test" isNamed />;
 }
 
-function CopyHubTest({ details, query }: { details: DeliveryDetails; query: Query }) {
+function CopyHubTest({ details, test, query }: { details: DeliveryDetails; test: string; query: Query }) {
   const { data: state } = useResource<TestState>("recording/state", { query });
-  return <CopyButton text={() => toCopiedTest({ ...details, state }) ?? ""} label="Copy as test" isNamed />;
+  return <CopyButton text={() => toCopiedTest({ ...details, state }) ?? test} label="Copy as test" isNamed />;
 }
 
 /** Shows that a replay has started. A replay of the same delivery needs no link to itself. */

@@ -203,7 +203,9 @@ const maxSummary = 200;
 
 /** Returns the fields of a line on one line, such as `status=200 ms=4.1`. Objects and long values are left out. */
 function summarizeFields(json: string): string {
-  return Object.entries(Object(readJson(json)))
+  const fields = readJson(json);
+  if (typeof fields !== "object" || fields === null) return "";
+  return Object.entries(fields)
     .filter(([, value]) => typeof value !== "object" && String(value).length <= 80)
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(" ")
