@@ -151,8 +151,8 @@ export class Console {
       if (status >= 500) this.#options.onError(error);
       const { code, retryAfterSeconds } = error;
       const message = this.#options.mask?.(error.message) ?? error.message;
-      const wait = retryAfterSeconds !== undefined && { retryAfterSeconds };
-      return toResponse(errorAnswer(new WebhookError(message, { code, status, ...wait })));
+      const retryAfter = retryAfterSeconds !== undefined && { retryAfterSeconds };
+      return toResponse(errorAnswer(new WebhookError(message, { code, status, ...retryAfter })));
     }
     this.#options.onError(error);
     const message = "The console could not answer this request. See the log of the server for the cause.";

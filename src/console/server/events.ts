@@ -30,7 +30,7 @@ const maxRows = 100;
 export class ConsoleEvents {
   readonly #options: ConsoleEventsOptions;
   #unwatch: (() => void) | undefined;
-  /** With what to do when the console closes. */
+  /** The value of each listener is called when the console closes. */
   readonly #listeners = new Map<Listener, () => void>();
   readonly #changedDeliveries = new Map<string, DeliveryKey>();
   readonly #changedFeatures = new Set<ConsoleFeature>();

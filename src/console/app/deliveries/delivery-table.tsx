@@ -238,7 +238,10 @@ const stepRows = 10;
 /** The rows above and below the view, so that the keyboard and fast scrolling find them. */
 const extraRows = 20;
 
-/** Selects the rows to render, from `first` until before `end`. Only those near the view are in the document, because each costs time in every frame. */
+/**
+ * Selects the rows to render, from `first` until before `end`. Only those near the view are in the document, because each costs time in
+ * every frame.
+ */
 export function selectWindow({
   scrollTop,
   height,
