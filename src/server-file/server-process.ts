@@ -7,7 +7,7 @@ import { defaultPort } from "../core/urls.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import type { LaunchedServer } from "../receiver/options.ts";
 import { serverFileInvalid } from "./load-failure.ts";
-import { type Command, parseReport, type Report } from "./messages.ts";
+import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 
 /** A line that the child process prints. */
 export interface OutputLine {
@@ -31,7 +31,9 @@ export interface ServerProcessOptions {
 }
 
 /** What {@link ServerProcess.serve} passes to the server. */
-export type ServeOptions = Omit<Extract<Command, { type: "serve" }>, "type" | "path" | "launchResult">;
+export type ServeOptions = Omit<Extract<Command, { type: "serve" }>, "type" | "path" | "launchResult" | "secret"> & {
+  secret: SessionSecret | undefined;
+};
 
 /** A running server, which listens on 127.0.0.1. */
 export interface Serving {
