@@ -42,7 +42,12 @@ export async function proxyRequest(socket: ProxySocket, exchange: Exchange): Pro
   const delivery = observer.observe(exchange, onDelivery);
   const sendUnavailable = ({ page, ...failure }: Omit<Refusal, "status">) => {
     delivery?.setFailure(failure.error);
-    sendRefusal(exchange, { status: 503, ...failure, page: showsErrorDetails ? page : undefined });
+    sendRefusal(exchange, {
+      status: 503,
+      retryAfterSeconds: 1,
+      ...failure,
+      page: showsErrorDetails ? page : undefined,
+    });
   };
   let port: number;
   try {
@@ -118,16 +123,20 @@ interface Refusal {
   error: string;
   /** The content of the page for browsers, besides these fields. All clients receive JSON if it is missing. */
   page?: Partial<ErrorPageContent> | undefined;
+  retryAfterSeconds?: number;
 }
 
 /** Answers a request that is not forwarded. */
-export function sendRefusal({ incoming, outgoing }: Exchange, { status, code, error, page }: Refusal): void {
+export function sendRefusal(
+  { incoming, outgoing }: Exchange,
+  { status, code, error, page, retryAfterSeconds }: Refusal,
+): void {
   const { method = "GET", headers } = incoming;
   const isForBrowser = page && wantsHtml({ method, accept: headers.accept });
   const rendered = isForBrowser ? renderErrorPage({ status, code, message: error, ...page }) : undefined;
   outgoing.writeHead(status, {
     ...(rendered?.headers ?? { "content-type": "application/json" }),
-    ...(status === 503 && { "retry-after": "1" }),
+    ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
     // Otherwise, the rest of the body would have to be read before the next request.
     connection: "close",
   });
@@ -141,11 +150,11 @@ function describeLoadFailure(reason: unknown): Omit<Refusal, "status"> {
     return { error: "The server is not running.", code: "NOT_READY", page };
   }
   const { code, message, cause } = reason;
-  const title = "The server file failed to load";
   const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];
   const sentence = message.endsWith(".") ? message : `${message}.`;
   const advice = "Fix the file, save it, and reload this page.";
-  return { error: `${title}.`, code, page: { title, message: `${sentence} ${advice}`, details } };
+  const page = { title: "The server file failed to load", message: `${sentence} ${advice}`, details };
+  return { error: "The server file failed to load.", code, page };
 }
 
 /** Headers to forward even if the `Connection` header lists them, because they are required for framing and routing. */
