@@ -226,7 +226,7 @@ class Session implements DevSession {
     return hub;
   }
 
-  /** With the watch lists of its webhooks. */
+  /** Returns the server with the watch lists of its webhooks. */
   #watchingServer(): ServerDescription {
     const { endpoints, secret } = this.#description;
     return {
