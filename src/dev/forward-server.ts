@@ -2,7 +2,7 @@ import { describeError } from "../core/describe.ts";
 import { directFetch } from "../core/fetch.ts";
 import { NonRetriableError, RetryAfterError } from "../receiver/handler.ts";
 import { WebhooksServer } from "../receiver/server.ts";
-import { readStart } from "../tunnel/provider.ts";
+import { readResponseStart } from "../tunnel/provider.ts";
 import { forwardVariable } from "./dev-options.ts";
 
 /*
@@ -26,7 +26,7 @@ server.webhook(
   { background: true, attempts: maxAttempts, timeout: "35s" },
   async (_payload, { delivery, signal }) => {
     const response = await send(delivery, signal);
-    const text = (await readStart(response, maxReadChars)).slice(0, maxShownChars);
+    const text = (await readResponseStart(response, maxReadChars)).slice(0, maxShownChars);
     if (response.ok) return { status: response.status, answer: text };
     throw new NonRetriableError(
       `${target} answered ${response.status}${text === "" ? "" : `: ${text}`}. Fix the program, and replay the delivery.`,

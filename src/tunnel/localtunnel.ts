@@ -9,7 +9,7 @@ import type { LocaltunnelConfig } from "./localtunnel-process.ts";
 import {
   type ProviderRequest,
   type ProviderTunnel,
-  readStart,
+  readResponseStart,
   systemCode,
   tunnelFailure,
   waitForExit,
@@ -129,7 +129,7 @@ function findServerOrigin(host: string | undefined): string {
 }
 
 async function readObject(response: Response, origin: string): Promise<Record<string, unknown>> {
-  const text = await readStart(response, maxResponseLength).catch((error: unknown) => {
+  const text = await readResponseStart(response, maxResponseLength).catch((error: unknown) => {
     throw tunnelFailure(`${origin} closed the connection before the end of its response${systemCode(error)}.`);
   });
   if (text.length > maxResponseLength) throw tunnelFailure(`${origin} sent a response of more than 64 KiB.`);

@@ -64,7 +64,7 @@ export function systemCode(error: unknown): string {
 }
 
 /** Reads a text, but not much more than `maxLength` characters, because an untrusted response can be endless. */
-export async function readStart({ body }: Response, maxLength: number): Promise<string> {
+export async function readResponseStart({ body }: Response, maxLength: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of body ?? []) {

@@ -1,5 +1,5 @@
 import { directFetch } from "../core/fetch.ts";
-import { readStart, systemCode, type TunnelClock } from "./provider.ts";
+import { readResponseStart, systemCode, type TunnelClock } from "./provider.ts";
 
 const checkTimeoutMs = 10_000;
 
@@ -85,7 +85,7 @@ async function findFault(
   }
   if (status === 200) {
     const { answer } = reachabilityCheck;
-    return (await readStart(response, answer.length)) === answer
+    return (await readResponseStart(response, answer.length)) === answer
       ? undefined
       : `${url} returned a response that is not from this server.`;
   }
