@@ -46,7 +46,8 @@ let lastReport: LocaltunnelReport | undefined;
 // If the parent exits while this file is loading, the `ready` report fails, which also ends this process.
 process.once("disconnect", () => process.exit());
 
-// Ignore Ctrl+C in the terminal. The parent stops this process after its deliveries are finished.
+// Ignore Ctrl+C, which signals every process of the terminal. The parent stops this process after its deliveries are
+// finished.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 // localtunnel connects to "localhost". If ::1 came first, it could connect to another program.

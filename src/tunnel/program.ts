@@ -20,7 +20,7 @@ export interface TunnelProgram {
   /** The page with the installation instructions. */
   installUrl: string;
   argumentsFor(port: number): readonly string[];
-  /** For the lines that one run of the program prints. */
+  /** Creates a parser for the lines that one run of the program prints. */
   createLineParser(): (line: string) => ProgramOutput;
 }
 
