@@ -149,7 +149,7 @@ export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "pu
   secret: string | null;
 }
 
-interface SessionPlace extends Pick<ReconcileOptions, "client" | "file"> {
+interface SessionContext extends Pick<ReconcileOptions, "client" | "file"> {
   session: RegistrationSession;
 }
 
@@ -159,14 +159,14 @@ interface SessionPlace extends Pick<ReconcileOptions, "client" | "file"> {
  * changed.
  */
 export class TemporaryWebhooks {
-  readonly #place: SessionPlace;
+  readonly #context: SessionContext;
   /** The recorded webhooks, because the user can delete the state file. */
   #recorded: readonly ManagedWebhook[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor(place: SessionPlace) {
-    this.#place = place;
+  private constructor(context: SessionContext) {
+    this.#context = context;
   }
 
   /**
@@ -201,11 +201,11 @@ export class TemporaryWebhooks {
       const message = "The webhooks of this session were deleted. Start a new session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
-    const { client, file, session } = this.#place;
+    const { client, file, session } = this.#context;
     return this.#enqueue(async () => {
       await this.#restoreFile();
       const report = await reconcileWebhooks({
-        ...this.#place,
+        ...this.#context,
         prune: true,
         signal,
         endpoints,
@@ -230,7 +230,7 @@ export class TemporaryWebhooks {
   }
 
   async #restoreFile(): Promise<void> {
-    const { file } = this.#place;
+    const { file } = this.#context;
     const { webhooks } = file.read();
     const missing = this.#recorded.filter((known) => !webhooks.some(({ id }) => id === known.id));
     if (missing.length > 0) await file.change((draft) => void draft.webhooks.push(...missing));
@@ -238,7 +238,7 @@ export class TemporaryWebhooks {
 
   async #deleteAll(): Promise<void> {
     await this.#restoreFile();
-    const { client, file, session } = this.#place;
+    const { client, file, session } = this.#context;
     const failed: FailedDeletion[] = [];
     await deleteSessionWebhooks({
       client,
