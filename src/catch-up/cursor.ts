@@ -36,6 +36,7 @@ const repositoryCursor = z.object({
       /** Another time means that the bucket was deleted and created again. */
       createdAt: z.string(),
       readAt: z.number(),
+      /** When the latest of the files was uploaded. */
       uploadedAt: z.number(),
       files: z.string(),
       /** The ID in the last delivery of the Hub. */
