@@ -54,8 +54,8 @@ export class OwnWebhooks {
 
   /**
    * Enables the webhooks of an endpoint that the Hub has suspended. Call this before the endpoint is compared, so that nothing is missed in
-   * between. A webhook that fails again is enabled again after `everyMs`, but not within ten minutes, which are enough after a failed call. A
-   * webhook that a person has disabled, or whose secret the server refuses, stays as it is. Rejects only if the signal aborts.
+   * between. A webhook that fails again is enabled again after `everyMs`, but not within ten minutes, which are enough after a failed call.
+   * A webhook that a person has disabled, or whose secret the server refuses, stays as it is. Rejects only if the signal aborts.
    */
   async enableSuspended(
     { endpoint, everyMs }: { endpoint: string; everyMs: number },
