@@ -53,7 +53,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 // localtunnel connects to "localhost". If ::1 came first, it could connect to another program.
 setDefaultResultOrder("ipv4first");
 
-process.once("message", (config) => connectTunnel(config as LocaltunnelConfig));
+process.once("message", (config) => {
+  if (isLocaltunnelConfig(config)) connectTunnel(config);
+});
 report("ready");
 
 function connectTunnel(config: LocaltunnelConfig): void {
@@ -89,6 +91,15 @@ function connectTunnel(config: LocaltunnelConfig): void {
 function report(state: LocaltunnelReport): void {
   if (state !== lastReport) process.send?.(state);
   lastReport = state;
+}
+
+function isLocaltunnelConfig(value: unknown): value is LocaltunnelConfig {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("remoteHost" in value) || typeof value.remoteHost !== "string") return false;
+  if (!("remotePort" in value) || typeof value.remotePort !== "number") return false;
+  if (!("localPort" in value) || typeof value.localPort !== "number") return false;
+  if (!("connections" in value) || typeof value.connections !== "number") return false;
+  return "timeoutMs" in value && typeof value.timeoutMs === "number";
 }
 
 await Promise.resolve();

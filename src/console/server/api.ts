@@ -121,7 +121,7 @@ export function deliveriesApi(source: DeliverySource): ConsoleResource {
   };
 }
 
-/** Adds a route that answers a JSON body with the result of `run`, or with `{}` if there is none. */
+/** Adds a route that answers a JSON body with the result of `run`, or with `{}` without a result. */
 function post<Schema extends z.ZodMiniType>(
   app: Hono,
   path: string,

@@ -29,7 +29,7 @@ export interface ShownActivity extends Pick<EndpointSnapshot, "last"> {
 export type EarlierActivity = ReturnType<typeof readActivity>;
 
 /**
- * Reads the activity of the earlier processes of a dev session. There is none in the first process and outside a session.
+ * Reads the activity of the earlier processes of a dev session. The first process, and a server outside a session, have no such activity.
  *
  * @param taken what `takeSnapshot` returned.
  */

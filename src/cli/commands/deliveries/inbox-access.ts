@@ -116,7 +116,7 @@ function withOptionName({ code, cause }: WebhookError, reason: string, { url, ur
   return code === "INBOX_UNUSABLE" ? `${reason} For this command, you can also set the URL with ${urlName}.` : reason;
 }
 
-/** Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string if there are none. */
+/** Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string without such files. */
 function listInboxes({ except }: { except: string }): string {
   const urls = namesIn(".hub-webhooks")
     .filter((name) => name.endsWith(".db"))
