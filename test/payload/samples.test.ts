@@ -175,6 +175,12 @@ function edited(...edits: PayloadEdit[]): Record<string, unknown> {
 }
 
 describe("An edit", () => {
+  test("keeps values beside its path that only JSON changes", () => {
+    const url = new URL("https://hook.example/a");
+    const edited = editPayload({ url, run: () => {} }, [{ path: "added", value: 1 }]);
+    expect(JSON.stringify(edited)).toBe('{"url":"https://hook.example/a","added":1}');
+  });
+
   test.each<[path: string, value: unknown, changed: object]>([
     ["repo.name", "me/new", { repo: { ...payload.repo, name: "me/new" } }],
     ["repo.private", true, { repo: { ...payload.repo, private: true } }],

@@ -113,6 +113,17 @@ describeOverBothTransports("A receiver that also accepts the secret in the URL",
 });
 
 describe("The secret", () => {
+  test("stays what it was when the program changes the options for another server", () => {
+    const options: WebhooksServerOptions = {};
+    const open = new SecretCheck(options, Date.now);
+    Object.assign(options, { secret: "s3cret", secretInQuery: true });
+    const closed = new SecretCheck(options, Date.now);
+    expect([open.isSet(), open.problem(), closed.isSet()]).toEqual([false, undefined, true]);
+    Object.assign(options, { secretInQuery: false });
+    const request = { header: () => null, url: "http://localhost/webhooks/retrain?secret=s3cret", bindings: undefined };
+    expect(() => closed.check(request)).not.toThrow();
+  });
+
   test("is WEBHOOK_SECRET or WEBHOOK_SECRET_PREVIOUS, or only the option if it is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
