@@ -2,8 +2,8 @@ import { IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { hopByHopHeaders } from "../core/urls.ts";
-import { type Answer, headersOf, isResponse, type JsonAnswer } from "../http/answer.ts";
-import { checkBodyHeaders, decodeText, readIncoming } from "../http/body.ts";
+import { headersOf, type JsonAnswer } from "../http/answer.ts";
+import { assertValidHeader, type DirectConnection, lingerMs, maxLingerBytes } from "./direct.ts";
 
 export interface ExchangeOptions {
   onRequest: (exchange: Exchange) => void;
@@ -59,7 +59,7 @@ function hasCredentials(url: string): boolean {
 }
 
 /** Whether a header occurs more than once. Pass the name in lowercase. */
-export function hasDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
+function hasDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] ?? "";
@@ -68,14 +68,7 @@ export function hasDuplicateHeader(rawHeaders: readonly string[], name: string):
   return count > 1;
 }
 
-/**
- * How long the connection stays open after an early response, so that a client that is still sending can read the
- * response.
- */
-const lingerMs = 500;
-const maxLingerBytes = 256 * 1024;
-
-/** A request of Node's HTTP server and its response. Reads the body and sends the answer. */
+/** A request of Node's HTTP server and its response. */
 export class Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -83,8 +76,6 @@ export class Exchange {
   readonly socket: Socket;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** `taken`: the whole body was read before Node detected the end of the request. */
-  #body: "unread" | "reading" | "taken" = "unread";
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
     this.incoming = incoming;
@@ -94,44 +85,9 @@ export class Exchange {
     if (expectsContinue) this.#continueOnRead();
   }
 
-  /** Whether the body is being read. If so, the reader reports errors of `incoming`. */
+  /** Whether the body is being read. If so, the reader, such as the web stream of Hono's adapter, reports errors of `incoming`. */
   get hasBodyReader(): boolean {
-    // Other readers, such as the web stream of Hono's adapter, listen for errors.
-    return this.#body !== "unread" || this.incoming.listenerCount("error") > 0;
-  }
-
-  /**
-   * Reads the body. If the body arrived in one packet with the headers, it is read without waiting for the events of Node's
-   * stream, which take longer than validating a payload.
-   *
-   * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400), `BODY_NOT_JSON` (400).
-   */
-  async readBody(limit: number): Promise<string> {
-    const { incoming } = this;
-    const { headers } = incoming;
-    const length = headers["content-length"];
-    checkBodyHeaders({ encoding: headers["content-encoding"], length }, limit);
-    this.#body = "reading";
-    // Let Node's parser process the rest of the packet.
-    await undefined;
-    // With Node's insecure parser, a request can have both headers. `Content-Length` is then wrong.
-    const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
-    if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
-    this.#body = "taken";
-    const bytes: Uint8Array | null = incoming.read();
-    return bytes ? decodeText(bytes) : "";
-  }
-
-  /**
-   * Sends an answer. The body of a `Response` must be in memory.
-   *
-   * @throws before anything is sent, when a header contains a character that is not valid in an HTTP header.
-   */
-  send(answer: Answer): Promise<void> | undefined {
-    if (!this.incoming.complete && this.#body !== "taken") this.lingerAfterAnswer();
-    if (isResponse(answer)) return sendResponse(this.outgoing, answer);
-    sendJson(this.outgoing, answer);
-    return undefined;
+    return this.incoming.listenerCount("error") > 0;
   }
 
   /**
@@ -192,18 +148,27 @@ export class Connection {
   exchange: Exchange | undefined;
   /** Responses that were incomplete when the next request arrived, oldest first. */
   #pipelined: ServerResponse[] = [];
+  readonly #direct: DirectConnection | undefined;
   readonly #maxRequests: number;
   #requests = 0;
 
-  constructor(maxRequests: number) {
+  /** @param direct reads the connection until Node's server adopts it. */
+  constructor(maxRequests: number, direct?: DirectConnection) {
     this.#maxRequests = maxRequests;
+    this.#direct = direct;
+  }
+
+  /** The reader of the connection, unless Node's server reads it. */
+  get direct(): DirectConnection | undefined {
+    return this.#direct?.isAdopted ? undefined : this.#direct;
   }
 
   /** Adds the next exchange. The response to the last allowed request closes the connection. */
   add(exchange: Exchange): void {
     this.#requests += 1;
+    const count = this.#requests + (this.#direct?.requestCount ?? 0);
     // By default, Node only sends `Connection: close` and waits until the client closes the connection.
-    if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
+    if (count >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
     const previous = this.exchange?.outgoing;
     this.exchange = exchange;
     if (previous && !previous.writableFinished) this.#pipelined.push(previous);
@@ -223,12 +188,17 @@ export class Connection {
 
   /** Whether a request is in progress: from its complete head to the end of its response. */
   get hasRequest(): boolean {
-    return this.exchange !== undefined && !this.isIdle;
+    return this.direct?.hasRequest ?? (this.exchange !== undefined && !this.isIdle);
+  }
+
+  /** Whether the body of the request in progress is incomplete. */
+  get isReceiving(): boolean {
+    return this.direct?.isReceiving ?? this.exchange?.incoming.complete === false;
   }
 
   /** Whether every request on this connection is answered. `false` before the first request. */
   get isIdle(): boolean {
-    return this.exchange?.outgoing.writableFinished ?? false;
+    return this.direct?.isIdle ?? this.exchange?.outgoing.writableFinished ?? false;
   }
 }
 
@@ -271,26 +241,10 @@ export function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
   else outgoing.writeHead(status, { ...headersOf(answer), "content-length": Buffer.byteLength(content) }).end(content);
 }
 
-async function sendResponse(outgoing: ServerResponse, response: Response): Promise<void> {
-  const hasBody = response.body !== null;
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const headers = new Map<string, string | string[]>(response.headers);
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) headers.set("set-cookie", cookies);
-  // Hono's Node adapter has the same default.
-  if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
-  // Responses with these statuses must not have a length (RFC 9110, section 8.6).
-  if (response.status !== 204 && response.status !== 304) headers.set("content-length", String(bytes.length));
-  outgoing.writeHead(response.status, Object.fromEntries(headers)).end(bytes);
-}
-
 /** Headers that Node sets. `connection` is not included, because a handler can set it to close the connection. */
 const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
   (name) => name !== "connection",
 );
-
-/** Characters that `Headers` accepts but Node rejects. */
-const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**
  * Returns a `Response` without framing headers, because Node derives these headers from the body. A response has framing
@@ -304,12 +258,7 @@ export function withoutFraming(
   { hasOwnLengths = false }: { hasOwnLengths?: boolean | undefined } = {},
 ): Response {
   const { headers, status } = response;
-  for (const [name, value] of headers) {
-    if (invalidInHeader.test(value))
-      throw new TypeError(
-        `Header "${name}" contains a character that is not valid in an HTTP header. Remove or encode the character.`,
-      );
-  }
+  for (const [name, value] of headers) assertValidHeader(name, value);
   // These responses have no body. Their length describes the response to GET or the unchanged resource.
   const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;
   const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));

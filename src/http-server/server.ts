@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
+import { DirectConnection, type DirectOptions, isObserved, keepAliveLines } from "./direct.ts";
 import {
   Connection,
   type Connections,
@@ -17,6 +18,8 @@ interface HttpServerOptions extends ExchangeOptions {
   /** Timeouts and other options of Node's HTTP server. */
   server: ServerOptions;
   limits: ConnectionLimits;
+  /** Answers requests that are read directly from their socket. Default: Node's server reads all requests. */
+  direct?: DirectOptions | undefined;
   /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs: number | undefined;
   warn: Warn;
@@ -26,14 +29,55 @@ interface HttpServerOptions extends ExchangeOptions {
  * Creates an HTTP server that limits the resources of each client and refuses ambiguous requests. Supports half-closed
  * clients and `Expect: 100-continue`.
  */
-export function createHttpServer({ server: options, limits, probeMs, warn, ...callbacks }: HttpServerOptions) {
+export function createHttpServer({ server: options, limits, direct, probeMs, warn, ...callbacks }: HttpServerOptions) {
   const connections: Connections = new Map();
   const handle = createExchangeHandler(connections, callbacks);
   const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, handle);
   server.on("checkContinue", (incoming, outgoing) => handle(incoming, outgoing, true));
-  limitConnections(server, { connections, limits, warn });
+  const openDirect =
+    direct &&
+    readDirectly(server, {
+      ...{
+        connections,
+        direct,
+        maxRequests: limits.maxRequestsPerSocket,
+        checkMs: options.connectionsCheckingInterval,
+      },
+    });
+  limitConnections(server, { connections, limits, warn, openDirect });
   answerHalfClosed(server, connections, probeMs);
   return { server, connections };
+}
+
+/** Replaces the reader of a server's connections. Returns a function that creates the new reader of a connection. */
+function readDirectly(
+  server: Server,
+  {
+    connections,
+    direct,
+    maxRequests,
+    checkMs,
+  }: { connections: Connections; direct: DirectOptions; maxRequests: number; checkMs: number | undefined },
+): ((socket: Socket) => DirectConnection | undefined) | undefined {
+  const [adopt] = server.listeners("connection");
+  // The server of Bun has no such listener.
+  if (!adopt) return undefined;
+  server.removeAllListeners("connection");
+  const keepAlive = keepAliveLines(server, maxRequests);
+  const settings = { ...direct, server, adopt: adopt.bind(server), maxRequests, keepAlive };
+  let timer: ReturnType<typeof setInterval> | undefined;
+  server.on("listening", () => {
+    timer = setInterval(() => {
+      const now = performance.now();
+      for (const connection of connections.values()) connection.direct?.checkTimeout(now);
+    }, checkMs).unref();
+  });
+  server.on("close", () => clearInterval(timer));
+  return (socket) => {
+    if (!isObserved()) return new DirectConnection(socket, settings);
+    settings.adopt(socket);
+    return undefined;
+  };
 }
 
 interface SocketOptions {
@@ -200,7 +244,17 @@ export type Warn = (fields: object, message: string) => void;
 /** Applies the limits to a server, and tracks its open connections in `connections`. */
 export function limitConnections(
   server: Server,
-  { connections, limits, warn }: { connections: Connections; limits: ConnectionLimits; warn: Warn },
+  {
+    connections,
+    limits,
+    warn,
+    openDirect,
+  }: {
+    connections: Connections;
+    limits: ConnectionLimits;
+    warn: Warn;
+    openDirect?: ((socket: Socket) => DirectConnection | undefined) | undefined;
+  },
 ): void {
   const { maxConnections } = limits;
   const warnAtMostOnceAMinute = (message: string) => {
@@ -227,7 +281,7 @@ export function limitConnections(
       closed.destroy();
       connections.delete(closed);
     }
-    connections.set(socket, new Connection(limits.maxRequestsPerSocket));
+    connections.set(socket, new Connection(limits.maxRequestsPerSocket, openDirect?.(socket)));
     socket.once("close", () => connections.delete(socket));
   });
 
@@ -257,11 +311,11 @@ function findReplaceable(connections: Connections): Duplex | undefined {
   let sending: Duplex | undefined;
   let majority = 0;
   // A map is iterated in the order of insertion.
-  for (const [socket, { exchange, hasRequest }] of connections) {
+  for (const [socket, { hasRequest, isReceiving }] of connections) {
     if (!hasRequest) {
       idle ??= socket;
       majority += 1;
-    } else if (!exchange?.incoming.complete) {
+    } else if (isReceiving) {
       sending ??= socket;
       majority -= 1;
     }
@@ -280,7 +334,11 @@ function answerHalfClosed(server: Server, connections: Connections, probeMs = de
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {
     socket.once("end", () => {
-      const probe = () => sendProbe(connections.get(socket)?.exchange?.outgoing);
+      const probe = () => {
+        const connection = connections.get(socket);
+        if (connection?.direct) connection.direct.probe();
+        else sendProbe(connection?.exchange?.outgoing);
+      };
       const probing = setInterval(probe, probeMs).unref();
       socket.once("close", () => clearInterval(probing));
     });

@@ -97,7 +97,8 @@ function bodyTooLarge(limit: number): WebhookError {
   );
 }
 
-function bodyIncomplete(): WebhookError {
+/** Creates the error for a body whose client has disconnected. */
+export function bodyIncomplete(): WebhookError {
   return new WebhookError("The connection ended before the body was complete. Send the request again.", {
     code: "BODY_INCOMPLETE",
     status: 400,

@@ -42,15 +42,23 @@ describe("Open connections", () => {
   /** Opens a listener with `maxConnections` whose deliveries wait until the test answers them. */
   async function openLimited(maxConnections: number) {
     const started: { isReading: () => void; hasRead: () => void; answer: Promise<void> }[] = [];
+    const answerAfter = async (read: () => Promise<string>) => {
+      const expected = started.shift();
+      expected?.isReading();
+      await read().catch(() => {});
+      expected?.hasRead();
+      await expected?.answer;
+    };
     const { log, url } = await openListener({
       limits: { maxConnections },
       timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+      // After an incomplete head, Node's server reads the connection.
+      async fetch(request) {
+        await answerAfter(() => request.text());
+        return new Response("{}");
+      },
       async deliver(request) {
-        const expected = started.shift();
-        expected?.isReading();
-        await request.readBody(1_000).catch(() => {});
-        expected?.hasRead();
-        await expected?.answer;
+        await answerAfter(() => request.readBody(1_000));
         return { status: 200, content: "{}" };
       },
     });
@@ -232,14 +240,11 @@ describe("Requests on one connection", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test.each([
-    ["long", page],
-    ["short", requestBytes({ path: "/webhooks/x", headers, body: "{}" })],
-  ])("close it and are not read if too many wait for their responses: on the %s path", async (_way, request) => {
+  test("close it and are not read if too many wait for their responses", async () => {
     const wait = vi.fn(() => new Promise<never>(() => {}));
-    const { listener, log, url } = await openListener({ fetch: wait, deliver: wait });
+    const { listener, log, url } = await openListener({ fetch: wait });
     const socket = await openSocket(url);
-    socket.send(Buffer.concat(new Array(2_000).fill(request)));
+    socket.send(Buffer.concat(new Array(2_000).fill(page)));
     await socket.ended;
     expect(socket.rest).toBe("");
     expect(wait.mock.calls.length).toBeLessThan(50);

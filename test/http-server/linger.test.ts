@@ -10,71 +10,83 @@ afterEach(() => void vi.useRealTimers());
 const headers = { Host: "receiver.example" };
 
 /** Opens a connection whose first request is refused before its body arrives. Later requests are read. */
-async function openRefused(bodyLength: number) {
+async function openRefused(path: string, bodyLength: number) {
   let isFirst = true;
+  const refuses = () => {
+    const wasFirst = isFirst;
+    isFirst = false;
+    return wasFirst;
+  };
   const { listener, url } = await openListener({
     // These timeouts are too long to end a connection during a test.
     timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+    async fetch(request) {
+      if (refuses()) return new Response(null, { status: 413, headers: { "content-length": "0" } });
+      return new Response(String((await request.text()).length));
+    },
     async deliver(request) {
-      if (isFirst) {
-        isFirst = false;
-        return { status: 413, content: null };
-      }
+      if (refuses()) return { status: 413, content: null };
       return { status: 200, content: String((await request.readBody(1_000_000)).length) };
     },
   });
   const socket = await openSocket(url);
   const length = String(bodyLength);
-  socket.send(requestBytes({ path: "/webhooks/x", headers: { ...headers, "Content-Length": length } }));
+  socket.send(requestBytes({ path, headers: { ...headers, "Content-Length": length } }));
   expect((await socket.answer()).status).toBe(413);
   await expect.poll(() => vi.getTimerCount()).toBe(1);
   return { listener, socket };
 }
 
-test("A connection is kept and read to the end of a body that is still arriving after the response", async () => {
-  const { socket } = await openRefused(1_000);
-  socket.send("x".repeat(1_000));
-  await expect.poll(() => vi.getTimerCount()).toBe(0);
-  const body = "y".repeat(600_000);
-  expect((await socket.send(requestBytes({ path: "/webhooks/x", headers, body })).answer()).text).toBe("600000");
-});
-
-test("A connection is closed if more than 256 KiB of a body arrive after the response", async () => {
-  const ended = vi.spyOn(Socket.prototype, "end");
-  onTestFinished(() => ended.mockRestore());
-  const { socket } = await openRefused(10_000_000);
-  socket.send("x".repeat(300_000));
-  await socket.ended;
-  expect(ended.mock.contexts.map((socket) => socket instanceof Socket && socket.isPaused())).toEqual([true]);
-});
-
-test("A connection is closed half a second after the response if the body does not arrive", async () => {
-  const { listener, socket } = await openRefused(1_000);
-  vi.advanceTimersByTime(499);
-  expect(listener.connectionCount).toBe(1);
-  vi.advanceTimersByTime(1);
-  await socket.ended;
-  await expect.poll(() => listener.connectionCount).toBe(0);
-});
-
-test("A connection has no more listeners and no timer after the body has arrived late, or the client has disconnected", async () => {
-  const listening = vi.spyOn(Server.prototype, "listen");
-  const accepted: Socket[] = [];
-  listening.mockImplementationOnce(function (this: Server, ...given: unknown[]) {
-    listening.mockRestore();
-    this.on("connection", (connection: Socket) => void accepted.push(connection));
-    return Reflect.apply(this.listen, this, given);
+describe.each([
+  ["direct", "/webhooks/x"],
+  ["routed", "/x"],
+])("After a %s request that is refused early, the connection", (_way, path) => {
+  test("is kept and read to the end of a body that is still arriving", async () => {
+    const { socket } = await openRefused(path, 1_000);
+    socket.send("x".repeat(1_000));
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+    const body = "y".repeat(600_000);
+    expect((await socket.send(requestBytes({ path, headers, body })).answer()).text).toBe("600000");
   });
-  const { socket } = await openRefused(10);
-  const listeners = () => ["data", "close"].map((event) => accepted[0]?.listenerCount(event));
-  const [data = 0, close = 0] = listeners();
-  socket.send("x".repeat(10));
-  await expect.poll(listeners).toEqual([data - 1, close - 1]);
-  expect(vi.getTimerCount()).toBe(0);
 
-  const left = await openRefused(10);
-  left.socket.close();
-  await expect.poll(() => vi.getTimerCount()).toBe(0);
+  test("is closed if more than 256 KiB of a body arrive", async () => {
+    const ended = vi.spyOn(Socket.prototype, "end");
+    onTestFinished(() => ended.mockRestore());
+    const { socket } = await openRefused(path, 10_000_000);
+    socket.send("x".repeat(300_000));
+    await socket.ended;
+    expect(ended.mock.contexts.map((socket) => socket instanceof Socket && socket.isPaused())).toEqual([true]);
+  });
+
+  test("is closed half a second later if the body does not arrive", async () => {
+    const { listener, socket } = await openRefused(path, 1_000);
+    vi.advanceTimersByTime(499);
+    expect(listener.connectionCount).toBe(1);
+    vi.advanceTimersByTime(1);
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+
+  test("has no more listeners and no timer after the body has arrived late, or the client has disconnected", async () => {
+    const listening = vi.spyOn(Server.prototype, "listen");
+    const accepted: Socket[] = [];
+    listening.mockImplementationOnce(function (this: Server, ...given: unknown[]) {
+      listening.mockRestore();
+      this.on("connection", (connection: Socket) => void accepted.push(connection));
+      return Reflect.apply(this.listen, this, given);
+    });
+    const { socket } = await openRefused(path, 10);
+    const listeners = () => ["data", "close"].map((event) => accepted[0]?.listenerCount(event));
+    const [data = 0, close = 0] = listeners();
+    socket.send("x".repeat(10));
+    const added = path === "/x" ? 1 : 0;
+    await expect.poll(listeners).toEqual([data - added, close - added]);
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+
+    const left = await openRefused(path, 10);
+    left.socket.close();
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+  });
 });
 
 test("A reader of a body is rejected if the connection closes after the response, before the body arrives", async () => {

@@ -2,15 +2,8 @@ import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import { webhooksPath } from "../../core/urls.ts";
 import { type Answer, errorAnswer, internalError, toResponse } from "../../http/answer.ts";
-import {
-  type Connections,
-  type Exchange,
-  hasDuplicateHeader,
-  sendJson,
-  withoutFraming,
-} from "../../http-server/exchange.ts";
+import { type Connections, type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
 import {
   type ConnectionLimits,
   createHttpServer,
@@ -20,22 +13,19 @@ import {
   openSocket,
 } from "../../http-server/server.ts";
 import { showErrorPage } from "../app.ts";
-import type { DeliveryRequest, HeaderEntries } from "../request.ts";
+import type { DeliveryRequest } from "../request.ts";
 
 /*
  * The HTTP listener of a server on Node. A request goes through these steps:
  *
- * 1. `http-server/` accepts the connection, applies limits, refuses malformed requests, and passes an `Exchange`: the request
- *    and response of Node, with methods that read the body and send an answer.
- * 2. `createDirectParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's request without a `Request`
- *    or a web stream. If the rest of the path is an endpoint name and no middleware of the app matches, `deliver`
- *    (`WebhooksServer`) passes the delivery to the pipeline, and `Exchange.send` sends the answer. `ServerApp.isDirect` decides
- *    whether middleware matches, once per endpoint.
- * 3. Every other request goes through Hono's adapter to `fetch`, which creates a `Request`, runs the router and middleware, and
- *    returns a `Response`.
+ * 1. `http-server/` accepts the connection and applies limits. `DirectConnection` reads deliveries from the socket: each plain POST below
+ *    `/webhooks/`. If the rest of the path is the name of an endpoint that no middleware of the app matches, `deliver`
+ *    (`WebhooksServer`) passes the delivery to the pipeline. `ServerApp.isDirect` decides whether middleware matches, once per endpoint.
+ * 2. Node's server reads every other request, and `Exchange` refuses malformed ones. Hono's adapter passes the request to `fetch`, which
+ *    creates a `Request`, runs the router and middleware, and returns a `Response`.
  *
- * Both paths use the same pipeline. The direct path exists because creating and routing a `Request` and creating a `Response` take
- * as long as the rest of a delivery.
+ * Both paths use the same pipeline. The direct path exists because the parser and streams of Node's server, and creating and routing a
+ * `Request` and a `Response`, each take longer than the rest of a delivery.
  */
 
 const loadErrorPage = () => import("../../console/pages/error-page.ts");
@@ -100,33 +90,19 @@ export async function listen({ fetch, deliver, host, port, timeouts, log, hasOwn
     // The adapter's cleanup would read up to 64 MiB after a body was refused.
     { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log) },
   );
-  const fail = ({ outgoing }: Exchange, error: unknown) => {
-    if (outgoing.headersSent) outgoing.destroy();
-    else sendJson(outgoing, errorAnswer(internalError(error)));
+  const onError = (error: unknown) => {
     try {
       log.error({ err: error, status: 500 }, "The response to a request could not be sent.");
     } catch {
       // The logger failed, so the error cannot be reported.
     }
   };
-  const send = (exchange: Exchange, answer: Answer) => {
-    try {
-      exchange.send(answer)?.catch((error: unknown) => fail(exchange, error));
-    } catch (error) {
-      fail(exchange, error);
-    }
+  const fail = ({ outgoing }: Exchange, error: unknown) => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else sendJson(outgoing, errorAnswer(internalError(error)));
+    onError(error);
   };
-  const parseDirect = createDirectParser();
   const onRequest = (exchange: Exchange) => {
-    const request = isClosing ? undefined : parseDirect(exchange);
-    const answering = request && deliver?.(request);
-    if (answering) {
-      void answering.then(
-        (answer) => send(exchange, answer),
-        (error) => fail(exchange, error),
-      );
-      return;
-    }
     exchange.lingerAfterAnswer();
     adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => fail(exchange, error));
   };
@@ -140,6 +116,7 @@ export async function listen({ fetch, deliver, host, port, timeouts, log, hasOwn
       requireHostHeader: false,
     },
     limits: { ...defaultLimits, ...options.limits },
+    direct: deliver && { onError, answer: (request) => (isClosing ? undefined : deliver(request)) },
     probeMs: options.probeMs,
     onRequest,
     onAnswerError: fail,
@@ -198,7 +175,7 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
     }, closingCheckIntervalMs);
     const grace = setTimeout(() => {
       complete = false;
-      server.closeAllConnections();
+      for (const socket of connections.keys()) socket.destroy();
     }, graceMs);
     server.close(() => {
       clearInterval(idle);
@@ -206,96 +183,4 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
       resolve(complete);
     });
   });
-}
-
-/** A plain hostname with an optional port. Hono's adapter checks requests with other hosts. */
-const plainHost = /^[\w.-]+(?::\d+)?$/;
-
-/**
- * Creates a function that recognizes deliveries that can skip Hono: each POST to a path below `/webhooks/`. The rest of the path is the
- * endpoint name: `deliver` only accepts exact names, so a path with a query or encoded characters is left to Hono.
- */
-function createDirectParser(): (exchange: Exchange) => DirectRequest | undefined {
-  /** The last valid `Host`, because most requests have the same `Host`, and parsing it is expensive. */
-  let validHost: string | undefined;
-  const isValidHost = (host: string | undefined) => {
-    if (host === undefined) return false;
-    if (host === validHost) return true;
-    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
-    validHost = host;
-    return true;
-  };
-  return (exchange) => {
-    const { method, url = "", headers, rawHeaders } = exchange.incoming;
-    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
-    // Leaves a duplicate Content-Type to Hono, because Node keeps only the first one.
-    if (!isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
-    return new DirectRequest(exchange, url.slice(webhooksPath.length));
-  };
-}
-
-/** A delivery that is read directly from Node's HTTP server. The headers and signal are created on first use. */
-class DirectRequest implements DeliveryRequest {
-  readonly bindings = undefined;
-  readonly endpointName: string;
-  readonly #exchange: Exchange;
-  #headers: Headers | undefined;
-  #controller: AbortController | undefined;
-
-  constructor(exchange: Exchange, endpointName: string) {
-    this.#exchange = exchange;
-    this.endpointName = endpointName;
-  }
-
-  get method(): string {
-    return "POST";
-  }
-
-  get url(): string {
-    const { headers, url } = this.#exchange.incoming;
-    return `http://${headers.host}${url}`;
-  }
-
-  get headers(): Headers {
-    if (!this.#headers) {
-      this.#headers = new Headers();
-      for (const [name, value] of headerPairs(this.#exchange.incoming.rawHeaders)) this.#headers.append(name, value);
-    }
-    return this.#headers;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      const controller = new AbortController();
-      this.#controller = controller;
-      const { outgoing } = this.#exchange;
-      const onClose = () => {
-        if (outgoing.writableFinished) return;
-        controller.abort(new Error("The connection ended before the response was sent."));
-      };
-      if (outgoing.closed) onClose();
-      else outgoing.once("close", onClose);
-    }
-    return this.#controller.signal;
-  }
-
-  header(name: string): string | null {
-    const value = this.#exchange.incoming.headers[name];
-    return (Array.isArray(value) ? value.join(", ") : value) ?? null;
-  }
-
-  captureHeaders(): () => HeaderEntries {
-    const { rawHeaders } = this.#exchange.incoming;
-    return () => headerPairs(rawHeaders);
-  }
-
-  readBody(limit: number): Promise<string> {
-    return this.#exchange.readBody(limit);
-  }
-}
-
-function* headerPairs(rawHeaders: readonly string[]): HeaderEntries {
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    yield [rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""];
-  }
 }

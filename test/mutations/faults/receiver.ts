@@ -356,10 +356,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery whose response was sent counts as disconnected",
-    file: "src/receiver/node/listen.ts",
-    find: "        if (outgoing.writableFinished) return;\n",
-    replace: "",
-    tests: ["test/receiver/node/listen.test.ts"],
+    file: "src/http-server/direct.ts",
+    find: "    if (this.isAnswered) return;\n    this.#isDisconnected = true;",
+    replace: "    this.#isDisconnected = true;",
+    tests: ["test/http-server/direct.test.ts"],
   },
   {
     name: "a closing server keeps the connections of the clients that it refuses",
@@ -391,9 +391,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a signal that is first read after the client has disconnected is never aborted",
-    file: "src/receiver/node/listen.ts",
-    find: 'if (outgoing.closed) onClose();\n      else outgoing.once("close", onClose);',
-    replace: 'outgoing.once("close", onClose);',
+    file: "src/http-server/direct.ts",
+    find: "    if (this.#isDisconnected) this.#abort();\n    return",
+    replace: "    return",
     tests: ["test/receiver/node/listen.test.ts"],
   },
   {

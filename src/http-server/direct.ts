@@ -1,0 +1,509 @@
+import { channel } from "node:diagnostics_channel";
+import { EventEmitter } from "node:events";
+import { Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { WebhookError } from "../core/errors.ts";
+import { webhooksPath } from "../core/urls.ts";
+import { type Answer, errorAnswer, headersOf, internalError, isResponse } from "../http/answer.ts";
+import { bodyIncomplete, checkBodyHeaders, concatenate, decodeText } from "../http/body.ts";
+
+/*
+ * Reads deliveries from their socket, without the parser, streams, and response of Node's HTTP server, which take longer than the rest of
+ * an inline delivery.
+ *
+ * A connection starts here. This file only reads requests that every HTTP parser interprets in the same way: a POST below `/webhooks/`
+ * with `Content-Length`, of plain characters, without a repeated header. With any other request, the connection and the bytes that have
+ * arrived are passed to Node's server, which reads the connection until it closes.
+ */
+
+export interface DirectOptions {
+  /** Answers a request. Returns `undefined` if Node's server must read the request. */
+  answer: (request: DirectRequest) => Promise<Answer> | undefined;
+  /** Called with the reason when a response cannot be sent, which is then answered with 500. */
+  onError: (error: unknown) => void;
+}
+
+/** The settings of a server that the direct connections follow. */
+export interface DirectSettings extends DirectOptions {
+  server: Server;
+  /** The function of Node's server that reads a connection. */
+  adopt: (socket: Socket) => void;
+  maxRequests: number;
+  /** The header lines of a response after which the connection stays open. */
+  keepAlive: string;
+}
+
+/** A longer head is left to Node, which limits it. */
+const maxHeadBytes = 8 * 1024;
+
+/** Of POST. Node waits for the rest of other heads. */
+const firstByte = 0x50;
+
+/**
+ * One request line and one header or more. Node decides about all other characters, and about folded lines. A segment of the path cannot
+ * start with a dot, because `..` leads to another path.
+ */
+const plainHead = new RegExp(
+  String.raw`^POST ${webhooksPath}([\w-][\w.-]*(?:/[\w-][\w.-]*)*) HTTP/1\.1\r\n((?:[!#$%&'*+.^${"`"}|~\w-]+:[\t -~]*\r\n)+)$`,
+);
+
+/** Headers that change how the connection or the body is read. */
+const connectionHeaders = ["transfer-encoding", "connection", "proxy-connection", "expect", "upgrade"] as const;
+
+const plainHost = /^[\w.-]+(?::\d+)?$/;
+/** The last valid `Host`, because most requests have the same one, and parsing it is expensive. */
+let validHost: string | undefined;
+
+function isValidHost(host: string | undefined): boolean {
+  if (host === undefined) return false;
+  if (host === validHost) return true;
+  if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+  validHost = host;
+  return true;
+}
+
+interface Head {
+  endpointName: string;
+  headers: ReadonlyMap<string, string>;
+  contentLength: number;
+}
+
+/** Parses the text of a head, up to its last header. Returns `undefined` for a request that Node must read. */
+function parseHead(text: string): Head | undefined {
+  const [, endpointName, lines] = plainHead.exec(text) ?? [];
+  if (endpointName === undefined || lines === undefined) return undefined;
+  const headers = new Map<string, string>();
+  let count = 0;
+  for (let start = 0; start < lines.length; count += 1) {
+    const colon = lines.indexOf(":", start);
+    const end = lines.indexOf("\r", colon);
+    headers.set(lines.slice(start, colon).toLowerCase(), lines.slice(colon + 1, end).trim());
+    start = end + 2;
+  }
+  // A proxy could use the other value of a repeated header.
+  if (headers.size !== count || !isValidHost(headers.get("host"))) return undefined;
+  const length = headers.get("content-length") ?? "";
+  if (!/^\d{1,15}$/.test(length)) return undefined;
+  for (const name of connectionHeaders) {
+    const value = headers.get(name);
+    if (value !== undefined && !(name === "connection" && value.toLowerCase() === "keep-alive")) return undefined;
+  }
+  return { endpointName, headers, contentLength: Number(length) };
+}
+
+/** A delivery that is read directly from a socket. */
+export class DirectRequest {
+  readonly method = "POST";
+  readonly bindings = undefined;
+  readonly endpointName: string;
+  readonly #headers: ReadonlyMap<string, string>;
+  readonly #socket: Socket;
+  readonly #chunks: Uint8Array[] = [];
+  /** The number of bytes of the body that have not arrived. */
+  #missing: number;
+  #reading: PromiseWithResolvers<string> | undefined;
+  #failure: WebhookError | undefined;
+  #controller: AbortController | undefined;
+  #isDisconnected = false;
+  isAnswered = false;
+
+  constructor({ endpointName, headers, contentLength }: Head, socket: Socket) {
+    this.endpointName = endpointName;
+    this.#headers = headers;
+    this.#missing = contentLength;
+    this.#socket = socket;
+  }
+
+  get url(): string {
+    return `http://${this.#headers.get("host")}${webhooksPath}${this.endpointName}`;
+  }
+
+  get headers(): Headers {
+    return new Headers([...this.#headers]);
+  }
+
+  header(name: string): string | null {
+    return this.#headers.get(name) ?? null;
+  }
+
+  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
+    const headers = this.#headers;
+    return () => headers;
+  }
+
+  /** Aborts when the client disconnects before the response. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#isDisconnected) this.#abort();
+    return this.#controller.signal;
+  }
+
+  get isComplete(): boolean {
+    return this.#missing === 0;
+  }
+
+  /**
+   * Reads the body as text.
+   *
+   * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400 or 408), `BODY_NOT_JSON` (400).
+   */
+  async readBody(limit: number): Promise<string> {
+    const length = this.#headers.get("content-length");
+    checkBodyHeaders({ encoding: this.#headers.get("content-encoding"), length }, limit);
+    if (this.#failure) throw this.#failure;
+    if (this.isComplete) return this.#decode();
+    this.#reading = Promise.withResolvers();
+    this.#socket.resume();
+    return this.#reading.promise;
+  }
+
+  /** Adds bytes of the body. Returns the bytes after the body. */
+  add(bytes: Buffer): Buffer | undefined {
+    const taken = Math.min(this.#missing, bytes.length);
+    this.#missing -= taken;
+    if (!this.isAnswered && taken > 0) {
+      this.#chunks.push(taken === bytes.length ? bytes : bytes.subarray(0, taken));
+      if (this.isComplete) this.#endReading();
+      // Without a reader, the body has no limit.
+      else if (!this.#reading) this.#socket.pause();
+    }
+    return taken === bytes.length ? undefined : bytes.subarray(taken);
+  }
+
+  /** Ends the reading of a body that does not arrive. */
+  fail(error: WebhookError): void {
+    this.#failure ??= error;
+    this.#reading?.reject(error);
+  }
+
+  /** Ends the request because its client has disconnected. */
+  disconnect(): void {
+    if (!this.isComplete) this.fail(bodyIncomplete());
+    if (this.isAnswered) return;
+    this.#isDisconnected = true;
+    if (this.#controller) this.#abort();
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new Error("The connection ended before the response was sent."));
+  }
+
+  #endReading(): void {
+    try {
+      this.#reading?.resolve(this.#decode());
+    } catch (error) {
+      this.#reading?.reject(error);
+    }
+  }
+
+  #decode(): string {
+    const [first = new Uint8Array(), ...others] = this.#chunks;
+    return decodeText(others.length === 0 ? first : concatenate(this.#chunks));
+  }
+}
+
+/**
+ * How long the connection stays open after an early response, so that a client that is still sending can read the
+ * response.
+ */
+export const lingerMs = 500;
+export const maxLingerBytes = 256 * 1024;
+
+/** Reads the requests of one connection, one after the other. */
+export class DirectConnection {
+  readonly #socket: Socket;
+  readonly #settings: DirectSettings;
+  #request: DirectRequest | undefined;
+  /** An incomplete head. */
+  #head: Buffer | undefined;
+  /** Bytes that arrived after the request in progress. */
+  #rest: Buffer | undefined;
+  #requestCount = 0;
+  #isAdopted = false;
+  /** Whether the connection closes after the response. */
+  #isLast = false;
+  /** When the connection was opened, its request or an incomplete head began, or its last response was sent. */
+  #since = performance.now();
+  #lingering: { timer: ReturnType<typeof setTimeout>; bytes: number } | undefined;
+
+  constructor(socket: Socket, settings: DirectSettings) {
+    this.#socket = socket;
+    this.#settings = settings;
+    socket.setTimeout(settings.server.timeout);
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
+    socket.on("error", this.#onError).on("timeout", this.#onTimeout);
+  }
+
+  /** Whether a request is in progress: from its complete head to the end of its response. */
+  get hasRequest(): boolean {
+    return this.#request !== undefined || this.#socket.writableLength > 0;
+  }
+
+  /** Whether the body of the request in progress is incomplete. */
+  get isReceiving(): boolean {
+    return this.#request?.isComplete === false;
+  }
+
+  /** Whether every request is answered. `false` before the first request. */
+  get isIdle(): boolean {
+    return this.#requestCount > 0 && !this.hasRequest;
+  }
+
+  /** The number of requests that were read directly. */
+  get requestCount(): number {
+    return this.#requestCount;
+  }
+
+  /** Whether Node's server reads the connection. */
+  get isAdopted(): boolean {
+    return this.#isAdopted;
+  }
+
+  /** Sends `100 Continue`, which clients ignore, to detect whether a half-closed client has disconnected. */
+  probe(): void {
+    if (this.#request?.isAnswered === false && this.#socket.writable) this.#socket.write(continueResponse);
+  }
+
+  checkTimeout(now: number): void {
+    const { requestTimeout, headersTimeout, keepAliveTimeout } = this.#settings.server;
+    const elapsed = now - this.#since;
+    if (this.#request) {
+      if (!this.isReceiving || this.#request.isAnswered || elapsed < requestTimeout) return;
+      this.#isLast = true;
+      this.#request.fail(bodyLate());
+    } else if (this.#requestCount === 0 || this.#head) {
+      if (elapsed >= headersTimeout) this.#refuse("ERR_HTTP_REQUEST_TIMEOUT");
+    } else if (keepAliveTimeout > 0 && elapsed >= keepAliveTimeout) this.#socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const request = this.#request;
+    if (!request) this.#receive(this.#head ? Buffer.concat([this.#head, chunk]) : chunk);
+    else {
+      const rest = request.add(chunk);
+      if (rest) this.#keep(rest);
+      if (this.#lingering) this.#onDiscarded(request, chunk.length);
+    }
+  };
+
+  /** Keeps the bytes of the next request, and reads no others until the response. */
+  #keep(bytes: Buffer): void {
+    this.#rest = this.#rest ? Buffer.concat([this.#rest, bytes]) : bytes;
+    this.#socket.pause();
+  }
+
+  /** Reads a request. */
+  #receive(bytes: Buffer): void {
+    // The connection is closing.
+    if (!this.#socket.writable) return;
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end === -1 && bytes.length <= maxHeadBytes && bytes[0] === firstByte) {
+      if (!this.#head) this.#since = performance.now();
+      this.#head = bytes;
+      return;
+    }
+    this.#head = undefined;
+    const head = end === -1 || end > maxHeadBytes ? undefined : parseHead(bytes.toString("latin1", 0, end + 2));
+    if (head) this.#start(new DirectRequest(head, this.#socket), bytes, end + 4);
+    else this.#handOver(bytes);
+  }
+
+  #start(request: DirectRequest, bytes: Buffer, headLength: number): void {
+    const rest = request.add(bytes.subarray(headLength));
+    const answering = this.#settings.answer(request);
+    if (!answering) {
+      this.#handOver(bytes);
+      return;
+    }
+    this.#request = request;
+    this.#since = performance.now();
+    this.#requestCount += 1;
+    this.#isLast = this.#requestCount >= this.#settings.maxRequests;
+    if (rest) this.#keep(rest);
+    answering.then(
+      (answer) => this.#send(request, answer),
+      (error) => this.#fail(request, error),
+    );
+  }
+
+  /** Passes the connection to Node's server, with the bytes that it has not read. */
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket;
+    this.#isAdopted = true;
+    socket.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
+    socket.off("error", this.#onError).off("timeout", this.#onTimeout);
+    socket.pause();
+    socket.unshift(bytes);
+    this.#settings.adopt(socket);
+    socket.resume();
+  }
+
+  #send(request: DirectRequest, answer: Answer): void {
+    try {
+      if (isResponse(answer)) void this.#sendResponse(request, answer);
+      else {
+        const { status, content } = answer;
+        const headers = content === null ? [] : Object.entries(headersOf(answer));
+        this.#write(request, { status, headers, content: content ?? "" });
+      }
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  /** Sends a `Response` whose body is in memory. */
+  async #sendResponse(request: DirectRequest, response: Response): Promise<void> {
+    try {
+      const { status } = response;
+      const headers = new Headers(response.headers);
+      // Hono's Node adapter has the same default.
+      if (response.body !== null && !headers.has("content-type")) {
+        headers.set("content-type", "text/plain; charset=UTF-8");
+      }
+      headers.delete("content-length");
+      this.#write(request, { status, headers, content: new Uint8Array(await response.arrayBuffer()) });
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  /** @throws before anything is sent, when the status or a header is not valid in HTTP. */
+  #write(request: DirectRequest, { status, headers, content }: Sent): void {
+    if (!Number.isInteger(status) || status < 200 || status > 999) {
+      throw new RangeError(`Status ${status} is not valid in HTTP.`);
+    }
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+    for (const [name, value] of headers) {
+      assertValidHeader(name, value);
+      head += `${name}: ${value}\r\n`;
+    }
+    const length = typeof content === "string" ? Buffer.byteLength(content) : content.length;
+    // Responses with these statuses must not have a length (RFC 9110, section 8.6).
+    if (status !== 204 && status !== 304) head += `content-length: ${length}\r\n`;
+    const socket = this.#socket;
+    const closes = this.#isLast || socket.readableEnded;
+    head += `Date: ${currentDate()}\r\n${closes ? "Connection: close\r\n" : this.#settings.keepAlive}\r\n`;
+    request.isAnswered = true;
+    // The client has disconnected.
+    if (!socket.writable) return;
+    if (typeof content === "string") socket.write(head + content, length === content.length ? "latin1" : "utf8");
+    else {
+      socket.cork();
+      socket.write(head, "latin1");
+      socket.write(content);
+      socket.uncork();
+    }
+    if (request.isComplete || socket.readableEnded) this.#next();
+    else {
+      this.#lingering = { timer: setTimeout(() => socket.destroy(), lingerMs), bytes: 0 };
+      socket.resume();
+    }
+  }
+
+  /** Counts bytes of a body that has no reader anymore. */
+  #onDiscarded(request: DirectRequest, count: number): void {
+    if (request.isComplete) this.#next();
+    else if (this.#lingering) {
+      this.#lingering.bytes += count;
+      if (this.#lingering.bytes <= maxLingerBytes) return;
+      // Stop reading without destroying the socket, because a reset can prevent the client from reading the response.
+      this.#socket.pause();
+      this.#socket.end();
+    }
+  }
+
+  /** Ends a request that was answered and read: reads the next one, or closes the connection. */
+  #next(): void {
+    clearTimeout(this.#lingering?.timer);
+    this.#lingering = undefined;
+    this.#request = undefined;
+    this.#since = performance.now();
+    const rest = this.#rest;
+    if (this.#isLast || this.#socket.readableEnded) this.#socket.destroySoon();
+    else if (rest) {
+      this.#rest = undefined;
+      this.#socket.resume();
+      this.#receive(rest);
+    }
+  }
+
+  #fail(request: DirectRequest, error: unknown): void {
+    if (request.isAnswered) this.#socket.destroy();
+    else this.#send(request, errorAnswer(internalError(error)));
+    this.#settings.onError(error);
+  }
+
+  /** Refuses an incomplete request like Node's server, with one of its codes. */
+  #refuse(code: string): void {
+    this.#settings.server.emit("clientError", Object.assign(new Error("Incomplete request"), { code }), this.#socket);
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#head) this.#refuse("HPE_INVALID_EOF_STATE");
+    else if (!this.#request) this.#socket.end();
+    else if (this.#request.isAnswered) this.#socket.destroySoon();
+    else if (this.isReceiving) this.#request.fail(bodyIncomplete());
+  };
+
+  readonly #onClose = (): void => {
+    clearTimeout(this.#lingering?.timer);
+    this.#request?.disconnect();
+  };
+
+  readonly #onError = () => this.#socket.destroy();
+  readonly #onTimeout = () => this.#settings.server.emit("timeout", this.#socket);
+}
+
+interface Sent {
+  status: number;
+  headers: Iterable<readonly [name: string, value: string]>;
+  content: string | Uint8Array;
+}
+
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/** Returns the lines that Node's server sends on connections that stay open. */
+export function keepAliveLines({ keepAliveTimeout }: Server, maxRequests: number): string {
+  if (keepAliveTimeout === 0) return "Connection: keep-alive\r\n";
+  const max = Number.isFinite(maxRequests) ? `, max=${maxRequests}` : "";
+  return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / 1_000)}${max}\r\n`;
+}
+
+let dateSecond = 0;
+let date = "";
+
+/** Returns the time as in the header `Date`. */
+function currentDate(): string {
+  const second = Math.floor(Date.now() / 1_000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = new Date(second * 1_000).toUTCString();
+  }
+  return date;
+}
+
+/** Characters that `Headers` accepts but that are not valid in an HTTP header. */
+const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** @throws when a header contains a character that is not valid in an HTTP header. */
+export function assertValidHeader(name: string, value: string): void {
+  if (!invalidInHeader.test(value)) return;
+  throw new TypeError(
+    `Header "${name}" contains a character that is not valid in an HTTP header. Remove or encode the character.`,
+  );
+}
+
+function bodyLate(): WebhookError {
+  return new WebhookError("The body did not arrive in time. Send the request again.", {
+    code: "BODY_INCOMPLETE",
+    status: 408,
+  });
+}
+
+/** A subscriber of this channel, such as a tracing library, expects Node's request and response. */
+const requestStart = channel("http.server.request.start");
+
+/** Whether other code observes the requests of Node's servers. OpenTelemetry replaces the method instead of subscribing. */
+export function isObserved(): boolean {
+  return requestStart.hasSubscribers || Server.prototype.emit !== EventEmitter.prototype.emit;
+}

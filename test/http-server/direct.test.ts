@@ -1,0 +1,254 @@
+import { once } from "node:events";
+import { Server } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import fc from "fast-check";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openListener, openSocket } from "../receiver/node/open-listener.ts";
+import { type RawAnswer, requestBytes } from "../support/raw-socket.ts";
+
+const headers = { Host: "receiver.example" };
+const delivery = requestBytes({ path: "/webhooks/x", headers, body: "{}" });
+const page = requestBytes({ method: "GET", path: "/", headers: { ...headers, "Content-Length": undefined } });
+
+/** Returns what a server has read of a request. */
+const describeRequest = (url: string, given: Headers, body: string) =>
+  JSON.stringify({ url, headers: [...given].filter(([name]) => name !== "connection"), body });
+
+/** Opens a listener that answers with what it has read: directly, or with Node's server. */
+function openEcho({ isDirect }: { isDirect: boolean }) {
+  return openListener({
+    fetch: async (request) => {
+      const bytes = await request.arrayBuffer();
+      try {
+        const body = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+        return new Response(describeRequest(request.url, request.headers, body), { status: 202 });
+      } catch {
+        return new Response(null, { status: 400 });
+      }
+    },
+    deliver: (request) => {
+      if (!isDirect) return undefined;
+      const { url, headers } = request;
+      return request.readBody(100_000).then(
+        (body) => ({ status: 202, content: describeRequest(url, headers, body) }),
+        ({ status = 500 }) => ({ status, content: null }),
+      );
+    },
+  });
+}
+
+describe("A request that is read directly", () => {
+  const text = fc.oneof(fc.string({ unit: "binary", maxLength: 40 }), fc.constant("x".repeat(50_000)));
+  const value = fc.oneof(
+    fc.string({ unit: "grapheme-ascii", maxLength: 20 }),
+    fc.constantFrom("", " padded\t", "a:b", "\x7f", "\xe9", "a\rb", "a\nX-Planted: b", "a\r\n folded", "\0"),
+  );
+  const name = fc.constantFrom(
+    ...["Accept", "x-a", "X-A", "X-B", "Webhook-Id", "Content-Type", "Connection", "Keep-Alive", "Expect", "Upgrade"],
+    ...["Transfer-Encoding", "Content-Length", "Host", "x a", "x-\xe9", "", " x", "Proxy-Connection", "__proto__"],
+  );
+  const lines = fc.array(fc.tuple(name, value), { maxLength: 3 });
+  const request = fc.record({
+    start: fc.constantFrom(
+      ...new Array<string>(6).fill("POST /webhooks/acme/x HTTP/1.1\r\n"),
+      ...["POST /webhooks/x?q HTTP/1.1\r\n", "POST /webhooks/x  HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.1\n"],
+      ...["PUT /webhooks/x HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.0\r\n", "POST /webhooks/../x HTTP/1.1\r\n"],
+      ...["POST http://a/webhooks/x HTTP/1.1\r\n", "POST /webhooks/%78 HTTP/1.1\r\n", "POST /webhooks/x\r\n", "\r\n"],
+    ),
+    before: lines,
+    after: lines,
+    body: text,
+    length: fc.constantFrom(...new Array<string>(6).fill("right"), "0", "+2", "2 ", "0002", "0x2", "1e1", "-1", "none"),
+    cuts: fc.array(fc.nat({ max: 400 }), { maxLength: 3 }),
+  });
+
+  type Generated = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
+
+  function bytesOf({ start, before, after, body, length }: Generated): Buffer {
+    const bytes = Buffer.from(body);
+    const given = length === "right" ? String(bytes.length) : length;
+    const all = [
+      ...before,
+      ["Host", "receiver.example"],
+      ...(given === "none" ? [] : [["Content-Length", given]]),
+      ...after,
+    ];
+    const head = `${start}${all.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
+  }
+
+  /** Sends a request in pieces, then another. Returns the responses, until the connection ends. */
+  async function ask(url: string, bytes: Buffer, cuts: readonly number[]) {
+    const socket = await openSocket(url);
+    const ends = [...new Set(cuts)].filter((cut) => cut < bytes.length).sort((left, right) => left - right);
+    for (const [index, end] of [...ends, bytes.length].entries()) {
+      socket.send(bytes.subarray(index === 0 ? 0 : ends[index - 1], end));
+      await wait(1);
+    }
+    const answers: RawAnswer[] = [];
+    socket.send(delivery).finish();
+    await socket.ended;
+    for (;;) {
+      const answer = await socket.answer().catch(() => undefined);
+      if (!answer) break;
+      if (answer.status >= 200) answers.push(answer);
+    }
+    socket.close();
+    return answers.map(({ status, text }) => (status === 202 ? `202 ${text}` : status));
+  }
+
+  test("is understood like by Node's server, whatever its bytes are and however they are split", async () => {
+    const [direct, routed] = [await openEcho({ isDirect: true }), await openEcho({ isDirect: false })];
+    await fc.assert(
+      fc.asyncProperty(request, async (generated) => {
+        const bytes = bytesOf(generated);
+        const [answers, expected] = await Promise.all([
+          ask(direct.url, bytes, generated.cuts),
+          ask(routed.url, bytes, generated.cuts),
+        ]);
+        expect(answers).toEqual(expected);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("is read directly also if its head and body arrive in pieces", async () => {
+    const { delivered, url } = await openListener();
+    const socket = await openSocket(url);
+    for (const at of [1, 20, delivery.length - 4, delivery.length - 1]) {
+      socket.send(delivery.subarray(0, at));
+      await wait(5);
+      expect((await socket.send(delivery.subarray(at)).answer()).text).toBe('{"way":"short"}');
+    }
+    expect(delivered).toHaveLength(4);
+  });
+
+  test("does not read a body without a reader", async () => {
+    const { url } = await openListener({ deliver: () => new Promise(() => {}) });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    const size = 24 * 1024 * 1024;
+    socket.write(requestBytes({ path: "/webhooks/x", headers: { ...headers, "Content-Length": String(size) } }));
+    socket.write(Buffer.alloc(size));
+    await wait(100);
+    expect(socket.writableLength).toBeGreaterThan(0);
+  });
+});
+
+describe("The timeouts of a connection without Node's server", () => {
+  const timeouts = { headersMs: 40, requestMs: 80, keepAliveMs: 40 };
+
+  test.each([
+    ["before its first request", Buffer.alloc(0)],
+    ["within the head of a request", delivery.subarray(0, 30)],
+  ])("answer 408 to a client that stops %s", async (_when, bytes) => {
+    const { listener, log, url } = await openListener({ timeouts });
+    const socket = await openSocket(url);
+    expect((await socket.send(bytes).answer()).status).toBe(408);
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
+    expect(log.lines).toMatchObject([{ level: "warn", status: 408, code: "ERR_HTTP_REQUEST_TIMEOUT" }]);
+  });
+
+  test("answer 408 to a client that stops within the head of a later request", async () => {
+    const { url } = await openListener({ timeouts: { ...timeouts, keepAliveMs: 60_000 } });
+    const socket = await openSocket(url);
+    expect((await socket.send(delivery).answer()).status).toBe(200);
+    expect((await socket.send(delivery.subarray(0, 30)).answer()).status).toBe(408);
+    await socket.ended;
+  });
+
+  test("end the reading of a body, whose answer closes the connection", async () => {
+    const codes: unknown[] = [];
+    const { listener, url } = await openListener({
+      timeouts,
+      deliver: (request) =>
+        request.readBody(1_000).then(
+          (content) => ({ status: 200, content }),
+          ({ code, status }) => {
+            codes.push(code);
+            return { status, content: "late" };
+          },
+        ),
+    });
+    const socket = await openSocket(url);
+    const answer = await socket.send(delivery.subarray(0, -1)).answer();
+    expect([answer.status, answer.headers.get("connection"), answer.text]).toEqual([408, "close", "late"]);
+    socket.send("}");
+    await socket.ended;
+    expect(codes).toEqual(["BODY_INCOMPLETE"]);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+
+  test("close a connection that is idle after a response, but not one that waits for its response", async () => {
+    const finish = Promise.withResolvers<void>();
+    const { listener, url } = await openListener({
+      timeouts,
+      deliver: async (request) => {
+        await request.readBody(1_000);
+        await finish.promise;
+        return { status: 200, content: "{}" };
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(delivery);
+    await wait(200);
+    expect(listener.connectionCount).toBe(1);
+    finish.resolve();
+    expect((await socket.answer()).headers.get("keep-alive")).toBe("timeout=0, max=1000");
+    await socket.ended;
+  });
+});
+
+test("A client that ends its side within a head is answered 400", async () => {
+  const { log, url } = await openListener();
+  const socket = await openSocket(url);
+  socket.send(delivery.subarray(0, 30)).finish();
+  expect((await socket.answer()).status).toBe(400);
+  await socket.ended;
+  expect(log.lines).toMatchObject([{ level: "warn", status: 400, code: "HPE_INVALID_EOF_STATE" }]);
+});
+
+test("A client that ends its side within a body is answered, and its connection closes", async () => {
+  const { listener, url } = await openListener({
+    deliver: (request) =>
+      request.readBody(1_000).then(
+        () => ({ status: 200, content: null }),
+        ({ status }) => ({ status, content: null }),
+      ),
+  });
+  const socket = await openSocket(url);
+  socket.send(delivery.subarray(0, -1)).finish();
+  expect((await socket.answer()).status).toBe(400);
+  await socket.ended;
+  await expect.poll(() => listener.connectionCount).toBe(0);
+});
+
+test("The requests of a connection are counted before and after Node's server reads it", async () => {
+  const { url } = await openListener({ limits: { maxRequestsPerSocket: 4 } });
+  const socket = await openSocket(url);
+  const connections: unknown[] = [];
+  for (const request of [delivery, delivery, page, page]) {
+    connections.push((await socket.send(request).answer()).headers.get("connection"));
+  }
+  expect(connections).toEqual(["keep-alive", "keep-alive", "keep-alive", "close"]);
+  await socket.ended;
+});
+
+describe("A tracing library that observes Node's requests", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  test("by replacing a method of Node's server, observes deliveries too", async () => {
+    const observed: unknown[] = [];
+    const { emit } = Server.prototype;
+    vi.spyOn(Server.prototype, "emit").mockImplementation(function (this: Server, ...given: Parameters<typeof emit>) {
+      observed.push(given[0]);
+      return Reflect.apply(emit, this, given);
+    });
+    const { ask } = await openListener();
+    expect((await ask({ body: "{}" })).text).toBe('{"way":"long"}');
+    expect(observed).toContain("request");
+  });
+});
