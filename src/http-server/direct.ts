@@ -3,9 +3,9 @@ import { EventEmitter } from "node:events";
 import { Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { WebhookError } from "../core/errors.ts";
-import { webhooksPath } from "../core/urls.ts";
 import { type Answer, errorAnswer, headersOf, internalError, isResponse } from "../http/answer.ts";
-import { bodyIncomplete, checkBodyHeaders, concatenate, decodeText } from "../http/body.ts";
+import { bodyIncomplete } from "../http/body.ts";
+import { DirectRequest, parseHead } from "./direct-request.ts";
 
 /*
  * Reads deliveries from their socket, without the parser, streams, and response of Node's HTTP server, which take longer than the rest of
@@ -40,169 +40,6 @@ const maxHeadBytes = 8 * 1024;
 const firstByte = 0x50;
 
 /**
- * One request line and one header or more. Node decides about all other characters, and about folded lines. A segment of the path cannot
- * start with a dot, because `..` leads to another path.
- */
-const plainHead = new RegExp(
-  String.raw`^POST ${webhooksPath}([\w-][\w.-]*(?:/[\w-][\w.-]*)*) HTTP/1\.1\r\n((?:[!#$%&'*+.^${"`"}|~\w-]+:[\t -~]*\r\n)+)$`,
-);
-
-/** Headers that change how the connection or the body is read. */
-const connectionHeaders = ["transfer-encoding", "connection", "proxy-connection", "expect", "upgrade"] as const;
-
-const plainHost = /^[\w.-]+(?::\d+)?$/;
-/** The last valid `Host`, because most requests have the same one, and parsing it is expensive. */
-let validHost: string | undefined;
-
-function isValidHost(host: string | undefined): boolean {
-  if (host === undefined) return false;
-  if (host === validHost) return true;
-  if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
-  validHost = host;
-  return true;
-}
-
-interface Head {
-  endpointName: string;
-  headers: ReadonlyMap<string, string>;
-  contentLength: number;
-}
-
-/** Parses the text of a head, up to its last header. Returns `undefined` for a request that Node must read. */
-function parseHead(text: string): Head | undefined {
-  const [, endpointName, lines] = plainHead.exec(text) ?? [];
-  if (endpointName === undefined || lines === undefined) return undefined;
-  const headers = new Map<string, string>();
-  let count = 0;
-  for (let start = 0; start < lines.length; count += 1) {
-    const colon = lines.indexOf(":", start);
-    const end = lines.indexOf("\r", colon);
-    headers.set(lines.slice(start, colon).toLowerCase(), lines.slice(colon + 1, end).trim());
-    start = end + 2;
-  }
-  // A proxy could use the other value of a repeated header.
-  if (headers.size !== count || !isValidHost(headers.get("host"))) return undefined;
-  const length = headers.get("content-length") ?? "";
-  if (!/^\d{1,15}$/.test(length)) return undefined;
-  for (const name of connectionHeaders) {
-    const value = headers.get(name);
-    if (value !== undefined && !(name === "connection" && value.toLowerCase() === "keep-alive")) return undefined;
-  }
-  return { endpointName, headers, contentLength: Number(length) };
-}
-
-/** A delivery that is read directly from a socket. */
-export class DirectRequest {
-  readonly method = "POST";
-  readonly bindings = undefined;
-  readonly endpointName: string;
-  readonly #headers: ReadonlyMap<string, string>;
-  readonly #socket: Socket;
-  readonly #chunks: Uint8Array[] = [];
-  /** The number of bytes of the body that have not arrived. */
-  #missing: number;
-  #reading: PromiseWithResolvers<string> | undefined;
-  #failure: WebhookError | undefined;
-  #controller: AbortController | undefined;
-  #isDisconnected = false;
-  isAnswered = false;
-
-  constructor({ endpointName, headers, contentLength }: Head, socket: Socket) {
-    this.endpointName = endpointName;
-    this.#headers = headers;
-    this.#missing = contentLength;
-    this.#socket = socket;
-  }
-
-  get url(): string {
-    return `http://${this.#headers.get("host")}${webhooksPath}${this.endpointName}`;
-  }
-
-  get headers(): Headers {
-    return new Headers([...this.#headers]);
-  }
-
-  header(name: string): string | null {
-    return this.#headers.get(name) ?? null;
-  }
-
-  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
-    const headers = this.#headers;
-    return () => headers;
-  }
-
-  /** Aborts when the client disconnects before the response. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#isDisconnected) this.#abort();
-    return this.#controller.signal;
-  }
-
-  get isComplete(): boolean {
-    return this.#missing === 0;
-  }
-
-  /**
-   * Reads the body as text.
-   *
-   * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400 or 408), `BODY_NOT_JSON` (400).
-   */
-  async readBody(limit: number): Promise<string> {
-    const length = this.#headers.get("content-length");
-    checkBodyHeaders({ encoding: this.#headers.get("content-encoding"), length }, limit);
-    if (this.#failure) throw this.#failure;
-    if (this.isComplete) return this.#decode();
-    this.#reading = Promise.withResolvers();
-    this.#socket.resume();
-    return this.#reading.promise;
-  }
-
-  /** Adds bytes of the body. Returns the bytes after the body. */
-  add(bytes: Buffer): Buffer | undefined {
-    const taken = Math.min(this.#missing, bytes.length);
-    this.#missing -= taken;
-    if (!this.isAnswered && taken > 0) {
-      this.#chunks.push(taken === bytes.length ? bytes : bytes.subarray(0, taken));
-      if (this.isComplete) this.#endReading();
-      // Without a reader, the body has no limit.
-      else if (!this.#reading) this.#socket.pause();
-    }
-    return taken === bytes.length ? undefined : bytes.subarray(taken);
-  }
-
-  /** Ends the reading of a body that does not arrive. */
-  fail(error: WebhookError): void {
-    this.#failure ??= error;
-    this.#reading?.reject(error);
-  }
-
-  /** Ends the request because its client has disconnected. */
-  disconnect(): void {
-    if (!this.isComplete) this.fail(bodyIncomplete());
-    if (this.isAnswered) return;
-    this.#isDisconnected = true;
-    if (this.#controller) this.#abort();
-  }
-
-  #abort(): void {
-    this.#controller?.abort(new Error("The connection ended before the response was sent."));
-  }
-
-  #endReading(): void {
-    try {
-      this.#reading?.resolve(this.#decode());
-    } catch (error) {
-      this.#reading?.reject(error);
-    }
-  }
-
-  #decode(): string {
-    const [first = new Uint8Array(), ...others] = this.#chunks;
-    return decodeText(others.length === 0 ? first : concatenate(this.#chunks));
-  }
-}
-
-/**
  * How long the connection stays open after an early response, so that a client that is still sending can read the
  * response.
  */
@@ -222,7 +59,7 @@ export class DirectConnection {
   #isAdopted = false;
   /** Whether the connection closes after the response. */
   #isLast = false;
-  /** When the connection was opened, its request or an incomplete head began, or its last response was sent. */
+  /** When the connection was opened, its current request began, or its last response was sent. */
   #since = performance.now();
   #lingering: { timer: ReturnType<typeof setTimeout>; bytes: number } | undefined;
 
@@ -296,13 +133,11 @@ export class DirectConnection {
   #receive(bytes: Buffer): void {
     // The connection is closing.
     if (!this.#socket.writable) return;
+    if (!this.#head) this.#since = performance.now();
     const end = bytes.indexOf("\r\n\r\n");
-    if (end === -1 && bytes.length <= maxHeadBytes && bytes[0] === firstByte) {
-      if (!this.#head) this.#since = performance.now();
-      this.#head = bytes;
-      return;
-    }
-    this.#head = undefined;
+    const isIncomplete = end === -1 && bytes.length <= maxHeadBytes && bytes[0] === firstByte;
+    this.#head = isIncomplete ? bytes : undefined;
+    if (isIncomplete) return;
     const head = end === -1 || end > maxHeadBytes ? undefined : parseHead(bytes.toString("latin1", 0, end + 2));
     if (head) this.#start(new DirectRequest(head, this.#socket), bytes, end + 4);
     else this.#handOver(bytes);
@@ -316,7 +151,6 @@ export class DirectConnection {
       return;
     }
     this.#request = request;
-    this.#since = performance.now();
     this.#requestCount += 1;
     this.#isLast = this.#requestCount >= this.#settings.maxRequests;
     if (rest) this.#keep(rest);
@@ -381,7 +215,7 @@ export class DirectConnection {
     // Responses with these statuses must not have a length (RFC 9110, section 8.6).
     if (status !== 204 && status !== 304) head += `content-length: ${length}\r\n`;
     const socket = this.#socket;
-    const closes = this.#isLast || socket.readableEnded;
+    const closes = this.#isLast || (socket.readableEnded && !this.#rest);
     head += `Date: ${currentDate()}\r\n${closes ? "Connection: close\r\n" : this.#settings.keepAlive}\r\n`;
     request.isAnswered = true;
     // The client has disconnected.
@@ -418,14 +252,20 @@ export class DirectConnection {
     this.#lingering = undefined;
     this.#request = undefined;
     this.#since = performance.now();
-    const rest = this.#rest;
-    if (this.#isLast || this.#socket.readableEnded) this.#socket.destroySoon();
-    else if (rest) {
-      this.#rest = undefined;
-      this.#socket.resume();
-      this.#receive(rest);
-    }
+    const socket = this.#socket;
+    if (this.#isLast || (socket.readableEnded && !this.#rest)) socket.destroySoon();
+    else if (socket.writableNeedDrain) {
+      // The client does not read its responses.
+      socket.pause().once("drain", this.#readOn);
+    } else if (this.#rest) this.#readOn();
   }
+
+  readonly #readOn = (): void => {
+    const rest = this.#rest;
+    this.#rest = undefined;
+    this.#socket.resume();
+    if (rest) this.#receive(rest);
+  };
 
   #fail(request: DirectRequest, error: unknown): void {
     if (request.isAnswered) this.#socket.destroy();
@@ -451,7 +291,10 @@ export class DirectConnection {
   };
 
   readonly #onError = () => this.#socket.destroy();
-  readonly #onTimeout = () => this.#settings.server.emit("timeout", this.#socket);
+  readonly #onTimeout = (): void => {
+    // Idle connections have their own timeout.
+    if (!this.isIdle) this.#settings.server.emit("timeout", this.#socket);
+  };
 }
 
 interface Sent {

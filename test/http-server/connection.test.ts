@@ -166,16 +166,20 @@ describe("Open connections", () => {
     expectLogged(refused);
   });
 
-  test("stay open while they are idle if the keep-alive timeout is 0", async () => {
+  test.each([
+    ["the keep-alive timeout is 0", page, 0],
+    ["the keep-alive timeout is 0, after a direct delivery", delivery, 0],
+    ["it is longer than the write timeout, after a direct delivery", delivery, 10_000],
+  ])("stay open while they are idle if %s", async (_when, request, keepAliveMs) => {
     const { url } = await openListener({
       limits: { writeTimeoutMs: 20 },
-      timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 0 },
+      timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs },
     });
     const socket = await openSocket(url);
-    await socket.send(page).answer();
+    await socket.send(request).answer();
     // The write timeout passes several times.
     await wait(100);
-    expect((await socket.send(page).answer()).status).toBe(200);
+    expect((await socket.send(request).answer()).status).toBe(200);
   });
 });
 

@@ -3,9 +3,10 @@ import { Server } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Answer } from "../../src/http/answer.ts";
 import { openListener, openSocket } from "../receiver/node/open-listener.ts";
-import { type RawAnswer, requestBytes } from "../support/raw-socket.ts";
+import { type RawAnswer, type RawSocket, requestBytes } from "../support/raw-socket.ts";
 
 const headers = { Host: "receiver.example" };
 const delivery = requestBytes({ path: "/webhooks/x", headers, body: "{}" });
@@ -63,6 +64,28 @@ describe("A request that is read directly", () => {
     cuts: fc.array(fc.nat({ max: 400 }), { maxLength: 3 }),
   });
 
+  const plain = {
+    start: "POST /webhooks/x HTTP/1.1\r\n",
+    before: [],
+    after: [],
+    body: "{}",
+    length: "right",
+    cuts: [],
+  };
+  /** Headers with which a request must be left to Node's server. */
+  const headersOfNode: [string, string][] = [
+    ["Transfer-Encoding", "chunked"],
+    ["Transfer-Encoding", "identity"],
+    ["Content-Length", "2"],
+    ["Host", "other.example"],
+    ["Connection", "close"],
+    ["Proxy-Connection", "close"],
+    ["Expect", "100-continue"],
+    ["Expect", "other"],
+    ["Upgrade", "h2c"],
+    ["X-Twice", "a\r\nX-Twice: b"],
+  ];
+
   type Generated = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
   function bytesOf({ start, before, after, body, length }: Generated): Buffer {
@@ -109,7 +132,7 @@ describe("A request that is read directly", () => {
         ]);
         expect(answers).toEqual(expected);
       }),
-      { numRuns: 200 },
+      { numRuns: 150, examples: headersOfNode.map((line): [Generated] => [{ ...plain, before: [line] }]) },
     );
   });
 
@@ -125,7 +148,8 @@ describe("A request that is read directly", () => {
   });
 
   test("does not read a body without a reader", async () => {
-    const { url } = await openListener({ deliver: () => new Promise(() => {}) });
+    const finish = Promise.withResolvers<Answer>();
+    const { url } = await openListener({ deliver: () => finish.promise });
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     await once(socket, "connect");
@@ -134,19 +158,34 @@ describe("A request that is read directly", () => {
     socket.write(Buffer.alloc(size));
     await wait(100);
     expect(socket.writableLength).toBeGreaterThan(0);
+    finish.resolve({ status: 200, content: null });
   });
 });
 
 describe("The timeouts of a connection without Node's server", () => {
-  const timeouts = { headersMs: 40, requestMs: 80, keepAliveMs: 40 };
+  const timeouts = { headersMs: 4_000, requestMs: 6_000, keepAliveMs: 5_000 };
+  const head = delivery.subarray(0, 30);
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** Sends bytes, and waits until the server has read them. */
+  async function send(socket: RawSocket, bytes: Uint8Array) {
+    socket.send(bytes);
+    await wait(10);
+  }
 
   test.each([
     ["before its first request", Buffer.alloc(0)],
-    ["within the head of a request", delivery.subarray(0, 30)],
+    ["within the head of a request", head],
   ])("answer 408 to a client that stops %s", async (_when, bytes) => {
     const { listener, log, url } = await openListener({ timeouts });
     const socket = await openSocket(url);
-    expect((await socket.send(bytes).answer()).status).toBe(408);
+    await send(socket, bytes);
+    vi.advanceTimersByTime(3_000);
+    expect(log.lines).toEqual([]);
+    vi.advanceTimersByTime(2_000);
+    expect((await socket.answer()).status).toBe(408);
     await socket.ended;
     await expect.poll(() => listener.connectionCount).toBe(0);
     expect(log.lines).toMatchObject([{ level: "warn", status: 408, code: "ERR_HTTP_REQUEST_TIMEOUT" }]);
@@ -156,8 +195,25 @@ describe("The timeouts of a connection without Node's server", () => {
     const { url } = await openListener({ timeouts: { ...timeouts, keepAliveMs: 60_000 } });
     const socket = await openSocket(url);
     expect((await socket.send(delivery).answer()).status).toBe(200);
-    expect((await socket.send(delivery.subarray(0, 30)).answer()).status).toBe(408);
+    vi.advanceTimersByTime(5_000);
+    await send(socket, head);
+    vi.advanceTimersByTime(2_000);
+    expect((await socket.send(delivery.subarray(30)).answer()).status).toBe(200);
+    await send(socket, head);
+    vi.advanceTimersByTime(5_000);
+    expect((await socket.answer()).status).toBe(408);
     await socket.ended;
+  });
+
+  test("include the head in the time for a request", async () => {
+    const { delivered, url } = await openListener({ timeouts });
+    const socket = await openSocket(url);
+    await send(socket, head);
+    vi.advanceTimersByTime(3_000);
+    socket.send(delivery.subarray(30, -1));
+    await expect.poll(() => delivered.length).toBe(1);
+    vi.advanceTimersByTime(4_000);
+    expect((await socket.answer()).status).toBe(500);
   });
 
   test("end the reading of a body, whose answer closes the connection", async () => {
@@ -174,7 +230,9 @@ describe("The timeouts of a connection without Node's server", () => {
         ),
     });
     const socket = await openSocket(url);
-    const answer = await socket.send(delivery.subarray(0, -1)).answer();
+    await send(socket, delivery.subarray(0, -1));
+    vi.advanceTimersByTime(7_000);
+    const answer = await socket.answer();
     expect([answer.status, answer.headers.get("connection"), answer.text]).toEqual([408, "close", "late"]);
     socket.send("}");
     await socket.ended;
@@ -193,11 +251,14 @@ describe("The timeouts of a connection without Node's server", () => {
       },
     });
     const socket = await openSocket(url);
-    socket.send(delivery);
-    await wait(200);
+    await send(socket, delivery);
+    vi.advanceTimersByTime(60_000);
     expect(listener.connectionCount).toBe(1);
     finish.resolve();
-    expect((await socket.answer()).headers.get("keep-alive")).toBe("timeout=0, max=1000");
+    expect((await socket.answer()).headers.get("keep-alive")).toBe("timeout=5, max=1000");
+    vi.advanceTimersByTime(4_000);
+    expect(socket.isEnded).toBe(false);
+    vi.advanceTimersByTime(2_000);
     await socket.ended;
   });
 });
@@ -235,6 +296,22 @@ test("The requests of a connection are counted before and after Node's server re
   }
   expect(connections).toEqual(["keep-alive", "keep-alive", "keep-alive", "close"]);
   await socket.ended;
+});
+
+test("A client that does not read its responses has no more requests read", async () => {
+  let count = 0;
+  const { listener, log, url } = await openListener({
+    limits: { maxRequestsPerSocket: Number.POSITIVE_INFINITY, writeTimeoutMs: 100 },
+    deliver: async () => {
+      count += 1;
+      return { status: 200, content: "x".repeat(1024 * 1024) };
+    },
+  });
+  const socket = (await openSocket(url)).pause();
+  socket.send(Buffer.concat(new Array(200).fill(delivery)));
+  await expect.poll(() => listener.connectionCount).toBe(0);
+  expect(count).toBeLessThan(100);
+  expect(log.lines).toMatchObject([{ msg: "connection closed: the client does not read the response" }]);
 });
 
 describe("A tracing library that observes Node's requests", () => {

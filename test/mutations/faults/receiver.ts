@@ -356,7 +356,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery whose response was sent counts as disconnected",
-    file: "src/http-server/direct.ts",
+    file: "src/http-server/direct-request.ts",
     find: "    if (this.isAnswered) return;\n    this.#isDisconnected = true;",
     replace: "    this.#isDisconnected = true;",
     tests: ["test/http-server/direct.test.ts"],
@@ -391,7 +391,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a signal that is first read after the client has disconnected is never aborted",
-    file: "src/http-server/direct.ts",
+    file: "src/http-server/direct-request.ts",
     find: "    if (this.#isDisconnected) this.#abort();\n    return",
     replace: "    return",
     tests: ["test/receiver/node/listen.test.ts"],

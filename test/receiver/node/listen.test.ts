@@ -211,7 +211,9 @@ test("A route that ends Node's response during the answer is logged, and the pro
 });
 
 test("A listener that closes does not wait for a client that has sent no request", async () => {
-  const { listener, url } = await open();
+  const { listener, url } = await open({
+    timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+  });
   const socket = await openSocket(url);
   await expect.poll(() => listener.connectionCount).toBe(1);
   expect(await listener.close(60_000)).toBe(true);
