@@ -287,6 +287,21 @@ test("A client that ends its side within a body is answered, and its connection 
   await expect.poll(() => listener.connectionCount).toBe(0);
 });
 
+test("The signal of a request that was answered early is not aborted if the client disconnects", async () => {
+  const received = Promise.withResolvers<AbortSignal>();
+  const { listener, url } = await openListener({
+    deliver: async (request) => {
+      received.resolve(request.signal);
+      return { status: 413, content: null };
+    },
+  });
+  const socket = await openSocket(url);
+  expect((await socket.send(delivery.subarray(0, -1)).answer()).status).toBe(413);
+  socket.close();
+  await expect.poll(() => listener.connectionCount).toBe(0);
+  expect((await received.promise).aborted).toBe(false);
+});
+
 test("The requests of a connection are counted before and after Node's server reads it", async () => {
   const { url } = await openListener({ limits: { maxRequestsPerSocket: 4 } });
   const socket = await openSocket(url);
