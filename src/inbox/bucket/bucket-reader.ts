@@ -64,7 +64,7 @@ export async function openBucketReader(options: BucketReaderOptions): Promise<In
       const { reader } = await refreshed();
       return filter ? reader.page(reader.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
     },
-    get: async (key) => (await refreshed()).reader.get(key),
+    get: async (key) => (await refreshed()).get(key),
     counts: async () => (await refreshed()).reader.counts(),
     pausedEndpoints: async () => (await refreshed()).pausedEndpoints(),
     cursors: {

@@ -5,7 +5,6 @@ import { type DeliveryFilter, matchesFilter } from "../filter.ts";
 import {
   type DeliveryAttempt,
   type DeliveryCounts,
-  type DeliveryKey,
   type DeliveryPage,
   type DeliveryStatus,
   deliveryStatuses,
@@ -136,8 +135,8 @@ export class DeliveryReader {
     }
   }
 
-  get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
-    const row = this.#statements.find().get(endpoint, id);
+  get(sequence: number): StoredDelivery | undefined {
+    const row = this.#statements.row().get(sequence);
     if (!row) return undefined;
     const headers = typeof row.headers === "string" ? decodeHeaders(row.headers) : undefined;
     return { ...this.#toStored(row, this.#statements.attemptsWithDetails()), ...(headers && { headers }) };

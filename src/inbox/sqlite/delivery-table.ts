@@ -11,9 +11,11 @@ import {
   maxOwnActions,
   type NextStep,
   ownActionRetentionMs,
+  type StoredDelivery,
 } from "../inbox.ts";
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
+import { DeliveryIds } from "./delivery-ids.ts";
 import {
   createTotals,
   DeliveryReader,
@@ -122,6 +124,7 @@ export class DeliveryTable {
   readonly ownActions: ReturnType<typeof ownActionTable>;
   readonly cursors: ReturnType<typeof cursorTable>;
   readonly totals: Totals;
+  readonly ids: DeliveryIds;
   /** The deliveries whose claims found damage, by sequence: when they can be claimed again, and how long they wait until then. */
   readonly #damaged = new Map<number, { until: number; waitMs: number }>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
@@ -131,9 +134,11 @@ export class DeliveryTable {
   /** The last delivery that was added, and the newest time up to it. `disorderMs`: see the table `disorder`. */
   #last = { sequence: Number.NaN, newest: 0, disorderMs: 0 };
 
-  constructor(database: DatabaseSync) {
+  /** @param ids the IDs of the same file, which another connection has read. */
+  constructor(database: DatabaseSync, { ids }: { ids?: DeliveryIds } = {}) {
     this.database = database;
     this.statements = createStatements(database);
+    this.ids = ids ?? new DeliveryIds(this.statements);
     this.index = new EventIndex(this.statements);
     this.reader = new DeliveryReader(database, this.statements, this.index);
     this.totals = createTotals(this.statements);
@@ -147,23 +152,28 @@ export class DeliveryTable {
    *
    * @throws `INBOX_FULL` if the endpoint has `maxQueued` queued deliveries.
    */
-  add(
-    { id, endpoint, body, receivedAt, headers, replayOf }: IncomingDelivery,
-    { now, maxQueued }: { now: number; maxQueued: number },
-  ): boolean {
+  add(delivery: IncomingDelivery, { now, maxQueued }: { now: number; maxQueued: number }): boolean {
+    const { id, endpoint, body, receivedAt, headers, replayOf } = delivery;
     const headersText = encodeHeaders(headers) ?? null;
+    const found = this.sequenceOf(delivery);
+    if (found !== undefined) return this.#addAgain(found, { body, headersText, now });
     const maxStored = maxQueued - this.totals.added(endpoint, "queued");
     const values = [endpoint, id, body, receivedAt.getTime(), now, headersText, replayOf ?? null, maxStored] as const;
     const added = maxStored > 0 ? this.statements.add().run(...values) : undefined;
-    if (added && added.changes > 0) {
-      this.totals.add(endpoint, "queued");
-      this.#noticeDisorder(Number(added.lastInsertRowid), receivedAt.getTime());
-      return false;
-    }
-    const known = this.statements.find().get(endpoint, id);
-    if (!known) throw inboxFull(endpoint);
-    if (known.status !== "dead") return true;
-    const sequence = Number(known.sequence);
+    if (!added || added.changes === 0) throw inboxFull(endpoint);
+    const sequence = Number(added.lastInsertRowid);
+    this.ids.add(sequence, delivery);
+    this.totals.add(endpoint, "queued");
+    this.#noticeDisorder(sequence, receivedAt.getTime());
+    return false;
+  }
+
+  #addAgain(
+    sequence: number,
+    { body, headersText, now }: { body: string; headersText: string | null; now: number },
+  ): boolean {
+    const known = this.statements.row().get(sequence);
+    if (known?.status !== "dead") return true;
     this.totals.store();
     this.statements.revive().run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
@@ -269,9 +279,9 @@ export class DeliveryTable {
     if (this.statements.addRunningAttempt().run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
       return { result: "stored", next: this.#end(sequence, { endpoint, next, now, from: "running" }) };
     }
-    const other = this.statements.find().get(endpoint, id);
-    if (other === undefined) return { result: "superseded" };
-    const found = Number(other.sequence);
+    const found = this.sequenceOf({ endpoint, id });
+    const other = found === undefined ? undefined : this.statements.row().get(found);
+    if (found === undefined || other === undefined) return { result: "superseded" };
     const attemptRow = toAttemptRow(found, attempt);
     if (this.statements.hasAttempt().get(...attemptRow.slice(0, 6))) return { result: "stored", next };
     if (next.status === "queued" || next.status === "dead") return { result: "superseded" };
@@ -309,18 +319,31 @@ export class DeliveryTable {
   }
 
   /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
-  replay({ endpoint, id }: DeliveryKey, now: number): boolean {
+  replay(key: DeliveryKey, now: number): boolean {
+    const sequence = this.sequenceOf(key);
+    if (sequence === undefined) return false;
     this.totals.store();
-    return this.statements.replay().run({ now, endpoint, id }).changes > 0;
+    return this.statements.replay().run({ now, sequence }).changes > 0;
   }
 
   /** See `Inbox.discard`. */
-  discard({ endpoint, id }: DeliveryKey, now: number): void {
+  discard(key: DeliveryKey, now: number): void {
+    const sequence = this.sequenceOf(key);
+    if (sequence === undefined) throw deliveryUnknown(key, "discarded");
     this.totals.store();
-    if (this.statements.discard().run({ endpoint, id, now }).changes > 0) return;
-    const row = this.statements.find().get(endpoint, id);
-    if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
-    if (row.status === "running") throw deliveryRunning({ endpoint, id });
+    if (this.statements.discard().run({ sequence, now }).changes > 0) return;
+    if (this.statements.row().get(sequence)?.status === "running") throw deliveryRunning(key);
+  }
+
+  /** Returns the sequence of a delivery, also of one on a damaged page. */
+  sequenceOf(key: DeliveryKey): number | undefined {
+    return this.ids.find(key, this.statements);
+  }
+
+  /** Returns a delivery with its attempts. */
+  get(key: DeliveryKey): StoredDelivery | undefined {
+    const sequence = this.sequenceOf(key);
+    return sequence === undefined ? undefined : this.reader.get(sequence);
   }
 
   lastSequence(): number {

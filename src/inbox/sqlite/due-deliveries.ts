@@ -146,7 +146,7 @@ export function createLeaseRecovery(context: InboxContext, workers: Workers, lea
 
   /** Whether a delivery is on a damaged page. The lease of such a delivery cannot be lost, because no process can read the delivery. */
   function isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
-    return damage.read(key.endpoint, () => unreadable.has(committed.leases.sequenceOf(key))) ?? true;
+    return damage.read(key.endpoint, () => unreadable.has(committed.sequenceOf(key) ?? 0)) ?? true;
   }
 
   /** Requeues deliveries whose claim failed because the file was moved during the commit. The file that was moved back contains it. */

@@ -71,7 +71,8 @@ export class InboxFile {
     const database = logged?.database ?? openInboxDatabase(file, options);
     this.table = new DeliveryTable(database);
     // The second connection sees only committed changes while the changes of an open transaction are being stored.
-    this.committed = logged ? new DeliveryTable(new DatabaseSync(file, { readOnly: true })) : this.table;
+    const { ids } = this.table;
+    this.committed = logged ? new DeliveryTable(new DatabaseSync(file, { readOnly: true }), { ids }) : this.table;
     this.#isFromNewerRelease = createReleaseCheck(database);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
@@ -95,7 +96,9 @@ export class InboxFile {
   begin(): void {
     if (this.#problem) this.#throwIfGone();
     this.#space.refreshIfNeeded();
+    this.table.ids.prepare();
     this.#begin.run();
+    this.table.ids.begin();
     try {
       if (this.#path !== undefined) this.#checkRelease();
       this.#changes?.begin();
@@ -119,6 +122,7 @@ export class InboxFile {
   commit(): void {
     this.table.totals.store();
     this.#commit.run();
+    this.table.ids.end("committed");
     this.#changes?.end("committed");
     this.#throwIfGone();
   }
@@ -127,6 +131,7 @@ export class InboxFile {
   rollback(error?: unknown): void {
     if (this.isTransaction) this.table.database.exec("ROLLBACK");
     this.table.totals.discard();
+    this.table.ids.end("rolled back");
     this.#changes?.end("rolled back");
     if (isFull(error)) this.#checkpoint();
   }

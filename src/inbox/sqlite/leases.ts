@@ -1,6 +1,5 @@
 import { isDamage } from "../../core/files.ts";
 import { storedCrashError } from "../errors.ts";
-import type { DeliveryKey } from "../inbox.ts";
 import { countsAsAttempt, type RetryPolicy } from "../retry.ts";
 import { type Totals, toAttemptRow } from "./delivery-reader.ts";
 import type { Statements } from "./statements.ts";
@@ -53,11 +52,6 @@ export class Leases {
       }
     }
     return { rows, unreadable };
-  }
-
-  /** Returns the sequence of a delivery, or 0. Reads only an index, so it also works for a delivery on a damaged page. */
-  sequenceOf({ endpoint, id }: DeliveryKey): number {
-    return Number(this.#statements.sequenceOf().get(endpoint, id)?.sequence ?? 0);
   }
 
   /** Requeues a delivery that this process claimed but never ran. */

@@ -176,7 +176,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#committed.reader.get(key);
+    return this.#committed.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {

@@ -30,9 +30,15 @@ export function createStatements(database: DatabaseSync) {
     };
   };
   return {
-    find: sql("SELECT * FROM deliveries WHERE endpoint = ? AND id = ?"),
     row: sql("SELECT * FROM deliveries WHERE sequence = ?"),
-    sequenceOf: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND id = ?"),
+    // These two only read an index, so they also work for deliveries on damaged pages.
+    keyOf: sql("SELECT endpoint, id FROM deliveries INDEXED BY deliveries_ids WHERE sequence = ?"),
+    keysAfter: sql(
+      `SELECT sequence, endpoint, id FROM deliveries INDEXED BY deliveries_ids
+       WHERE sequence > ? ORDER BY sequence LIMIT ? + 0`,
+    ),
+    lastAdded: sql("SELECT seq FROM sqlite_sequence WHERE name = 'deliveries'"),
+    firstSequence: sql("SELECT min(sequence) AS sequence FROM deliveries"),
     newest: sql(
       "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ? + 0",
     ),
@@ -74,12 +80,11 @@ export function createStatements(database: DatabaseSync) {
     addToTotal: sql(
       "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries",
     ),
-    // Adds no row if the delivery is already stored or too many deliveries are queued.
+    // Adds no row if too many deliveries are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers, replay_of)
        SELECT ?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7
-       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = ?1 AND status = 'queued' AND deliveries >= ?8)
-       ON CONFLICT DO NOTHING`,
+       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = ?1 AND status = 'queued' AND deliveries >= ?8)`,
     ),
     revive: sql(
       `UPDATE deliveries SET status = 'queued', body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,
@@ -165,7 +170,7 @@ export function createStatements(database: DatabaseSync) {
          uncounted_attempts = iif(status = 'running', uncounted_attempts, attempts),
          uncounted_crashes = 0,
          finished_at = NULL
-       WHERE endpoint = :endpoint AND id = :id AND body IS NOT NULL`,
+       WHERE sequence = :sequence AND body IS NOT NULL`,
     ),
     dead: sql(
       `SELECT sequence FROM deliveries
@@ -180,7 +185,7 @@ export function createStatements(database: DatabaseSync) {
     ),
     discard: sql(
       `UPDATE deliveries SET status = 'cancelled', due_at = NULL, scheduled_at = :now, finished_at = :now
-       WHERE endpoint = :endpoint AND id = :id AND status IN ('queued', 'dead')`,
+       WHERE sequence = :sequence AND status IN ('queued', 'dead')`,
     ),
     attempts: sql(
       "SELECT number, started_at, duration_ms, outcome, code, message FROM attempts WHERE delivery = ? ORDER BY number",

@@ -107,10 +107,10 @@ async function untilIndexed(): Promise<void> {
   await new Promise((resolve) => wait(resolve, 25));
 }
 
-async function measure(endpoint: string, sizes: readonly number[]): Promise<void> {
+async function measure(endpoint: string, sizes: readonly number[], place = ""): Promise<void> {
   for (const size of sizes) {
     await untilIndexed();
-    const name = `${endpoint}, ${size}`;
+    const name = `${endpoint}, ${size}${place}`;
     const before = { ...counts };
     mark(name);
     await deliver(endpoint, size);
@@ -129,5 +129,8 @@ await measure("accepted", [1, 32]);
 await measure("worked", [1, 32]);
 await deliver("worked by 4", 40);
 await measure("worked by 4", [32]);
+// Other deliveries do not increase the pages that change.
+await deliver("accepted", 3_000);
+await measure("accepted", [32], " after 3,000");
 console.log(JSON.stringify(results));
 process.exit();

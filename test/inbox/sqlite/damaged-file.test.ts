@@ -80,6 +80,23 @@ describe("A damaged page of a large file", () => {
     ]);
   });
 
+  test("of the index of IDs does not stop new deliveries, and duplicates of readable ones are found", async () => {
+    const file = largeFile();
+    const pages = pagesWith(file, { name: "deliveries_ids", kind: "leaf", text: "bad" });
+    expect(pages.length).toBeGreaterThan(2);
+    const database = new DatabaseSync(file);
+    const [first] = database.prepare("SELECT id FROM deliveries WHERE endpoint = 'bad' ORDER BY sequence").all();
+    database.close();
+    damage(file, pages.slice(1, 2));
+    const { inbox } = openInbox({ file, leaseMs: hourMs });
+    expect(await inbox.accept(incoming("good"))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("good"))).toEqual({ duplicate: true });
+    expect(await inbox.accept(incoming("crashed"))).toEqual({ duplicate: true });
+    expect(await inbox.get({ endpoint: "bad", id: String(first?.id) })).toBeDefined();
+    work(inbox, () => succeeded);
+    await waitForStatus(inbox, "good", "succeeded");
+  });
+
   test("stops deliveries beside it only until others are added and their wait is over", () => {
     const file = largeFile();
     const [, second] = pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" });
@@ -169,7 +186,7 @@ describe("A damaged page of a large file", () => {
     await waitFor(() => expect(isCopied()).toBe(true));
     damage(file, pagesWith(file, { name: "deliveries", kind: "leaf", text: "body of bad-1," }));
     // Changes the file, so that the inbox reads its pages again.
-    database.exec("UPDATE deliveries SET process_id = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
+    database.exec("UPDATE deliveries SET process_id = 'other' WHERE sequence = (SELECT seq FROM sqlite_sequence)");
     database.close();
     await waitFor(() => expect(signals.get("lost")?.reason).toMatchObject({ code: "LEASE_LOST" }));
     expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);

@@ -50,7 +50,7 @@ describe("A delivery that was running when its process crashed", () => {
     expect(alone(crash)).toMatchObject({ isCounted: true, isDead: false, isSuspect: false, waitMs: 100 });
     expect(alone(crash)).toMatchObject({ isCounted: true, isDead: false, isSuspect: true, waitMs: 200 });
     expect(alone(crash)).toMatchObject({ isCounted: true, isDead: true, isSuspect: true });
-    expect(table.reader.get(key)).toMatchObject({ status: "dead", attempts: Array(3).fill({ outcome: "abandoned" }) });
+    expect(table.get(key)).toMatchObject({ status: "dead", attempts: Array(3).fill({ outcome: "abandoned" }) });
   });
 
   test("uses up no attempt if others were running, for at most three crashes", () => {
@@ -111,7 +111,7 @@ describe("A delivery that was running when its process crashed", () => {
     const { claimed } = claim();
     const attempt = { number: claimed.attempt, startedAt: new Date(), durationMs: 1, outcome: "succeeded" as const };
     table.recordEnd(claimed, { attempt, next: { status: "succeeded" } }, { processId: "me", now: now() });
-    expect(table.reader.get(key)).toMatchObject({ status: "succeeded" });
+    expect(table.get(key)).toMatchObject({ status: "succeeded" });
   });
 
   test("is recovered only once", () => {

@@ -495,7 +495,7 @@ describe("A running delivery of which the index cannot be read", () => {
     });
     await inbox.accept(incoming("a"));
     await waitFor(() => expect(signals).toHaveLength(1));
-    const read = vi.spyOn(Leases.prototype, "sequenceOf").mockImplementation(() => {
+    const read = vi.spyOn(DeliveryTable.prototype, "sequenceOf").mockImplementation(() => {
       throw error;
     });
     const database = new DatabaseSync(file, { timeout: 5_000 });

@@ -439,8 +439,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a delivery that is discarded in the transaction in which it died still counts as dead",
     file: "src/inbox/sqlite/delivery-table.ts",
-    find: "  discard({ endpoint, id }: DeliveryKey, now: number): void {\n    this.totals.store();\n",
-    replace: "  discard({ endpoint, id }: DeliveryKey, now: number): void {\n",
+    find: "    this.totals.store();\n    if (this.statements.discard()",
+    replace: "    if (this.statements.discard()",
     tests: ["test/inbox/sqlite/delivery-table.test.ts"],
   },
   {
@@ -695,5 +695,33 @@ export const faults: readonly Fault[] = [
     find: 'if (!isFull(readField(error, "cause"))) throw error;',
     replace: "throw error;",
     tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: the IDs of other processes are read only once",
+    file: "src/inbox/sqlite/delivery-ids.ts",
+    find: 'this.#transaction = "begun";',
+    replace: "",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
+  {
+    name: "SQLite: the IDs of a transaction that was rolled back hide those that another process stores",
+    file: "src/inbox/sqlite/delivery-ids.ts",
+    find: 'if (result === "rolled back") this.#end = this.#committedEnd;',
+    replace: "",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
+  {
+    name: "SQLite: a delivery whose hash is that of another one counts as stored",
+    file: "src/inbox/sqlite/delivery-ids.ts",
+    find: "if (key?.id === id && key.endpoint === endpoint) return sequence;",
+    replace: "if (key) return sequence;",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
+  {
+    name: "SQLite: deliveries beside a damaged page of the IDs are unknown",
+    file: "src/inbox/sqlite/delivery-ids.ts",
+    find: "if (limit === 1) this.#end += 1;\n        limit = 1;",
+    replace: "this.#end += 1;",
+    tests: ["test/inbox/sqlite/damaged-file.test.ts"],
   },
 ];
