@@ -35,6 +35,8 @@ export type Totals = ReturnType<typeof createTotals>;
  */
 export function createTotals(statements: Statements) {
   const added = new Map<string, Map<DeliveryStatus, number>>();
+  /** The stored numbers of queued deliveries, which other processes do not change during a transaction. */
+  const queued = new Map<string, number>();
 
   function add(endpoint: string, status: DeliveryStatus, count = 1): void {
     const counts = added.get(endpoint) ?? new Map<DeliveryStatus, number>();
@@ -42,8 +44,12 @@ export function createTotals(statements: Statements) {
   }
 
   return {
-    /** Returns the number of deliveries that the open transaction has added to a total. */
-    added: (endpoint: string, status: DeliveryStatus): number => added.get(endpoint)?.get(status) ?? 0,
+    /** Returns the number of queued deliveries of an endpoint inside a transaction. */
+    queued(endpoint: string): number {
+      const stored = queued.get(endpoint) ?? Number(statements.queuedTotal().get(endpoint)?.deliveries ?? 0);
+      queued.set(endpoint, stored);
+      return stored + (added.get(endpoint)?.get("queued") ?? 0);
+    },
     add,
     move(endpoint: string, from: DeliveryStatus, to: DeliveryStatus, count = 1): void {
       add(endpoint, from, -count);
@@ -58,9 +64,13 @@ export function createTotals(statements: Statements) {
         for (const [status, count] of counts) if (count !== 0) statements.addToTotal().run(endpoint, status, count);
       }
       added.clear();
+      queued.clear();
     },
     /** Forgets the counts of a transaction that was rolled back. */
-    discard: (): void => added.clear(),
+    discard(): void {
+      added.clear();
+      queued.clear();
+    },
   };
 }
 

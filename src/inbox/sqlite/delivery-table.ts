@@ -157,11 +157,9 @@ export class DeliveryTable {
     const headersText = encodeHeaders(headers) ?? null;
     const found = this.sequenceOf(delivery);
     if (found !== undefined) return this.#addAgain(found, { body, headersText, now });
-    const maxStored = maxQueued - this.totals.added(endpoint, "queued");
-    const values = [endpoint, id, body, receivedAt.getTime(), now, headersText, replayOf ?? null, maxStored] as const;
-    const added = maxStored > 0 ? this.statements.add().run(...values) : undefined;
-    if (!added || added.changes === 0) throw inboxFull(endpoint);
-    const sequence = Number(added.lastInsertRowid);
+    if (this.totals.queued(endpoint) >= maxQueued) throw inboxFull(endpoint);
+    const values = [endpoint, id, body, receivedAt.getTime(), now, headersText, replayOf ?? null] as const;
+    const sequence = Number(this.statements.add().run(...values).lastInsertRowid);
     this.ids.add(sequence, delivery);
     this.totals.add(endpoint, "queued");
     this.#noticeDisorder(sequence, receivedAt.getTime());

@@ -77,14 +77,13 @@ export function createStatements(database: DatabaseSync) {
     addDisorder: sql("UPDATE disorder SET max_ms = max(max_ms, ?)"),
     lastBefore: sql("SELECT received_at FROM deliveries WHERE sequence < ? ORDER BY sequence DESC LIMIT 1"),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
+    queuedTotal: sql("SELECT deliveries FROM totals WHERE endpoint = ? AND status = 'queued'"),
     addToTotal: sql(
       "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries",
     ),
-    // Adds no row if too many deliveries are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers, replay_of)
-       SELECT ?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7
-       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = ?1 AND status = 'queued' AND deliveries >= ?8)`,
+       VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7)`,
     ),
     revive: sql(
       `UPDATE deliveries SET status = 'queued', body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,

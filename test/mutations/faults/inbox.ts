@@ -431,9 +431,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: deliveries of the same transaction do not count toward the limit of queued deliveries",
-    file: "src/inbox/sqlite/delivery-table.ts",
-    find: 'maxQueued - this.totals.added(endpoint, "queued")',
-    replace: "maxQueued",
+    file: "src/inbox/sqlite/delivery-reader.ts",
+    find: 'stored + (added.get(endpoint)?.get("queued") ?? 0)',
+    replace: "stored",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
   {
@@ -723,5 +723,12 @@ export const faults: readonly Fault[] = [
     find: "if (limit === 1) this.#end += 1;\n        limit = 1;",
     replace: "this.#end += 1;",
     tests: ["test/inbox/sqlite/damaged-file.test.ts"],
+  },
+  {
+    name: "SQLite: the limit of queued deliveries is that of an earlier transaction",
+    file: "src/inbox/sqlite/delivery-reader.ts",
+    find: "      added.clear();\n      queued.clear();\n    },\n    /** Forgets",
+    replace: "      added.clear();\n    },\n    /** Forgets",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts", "test/inbox/sqlite/delivery-table.test.ts"],
   },
 ];
