@@ -70,7 +70,7 @@ export class DirectRequest {
   #failure: WebhookError | undefined;
   #controller: AbortController | undefined;
   #isDisconnected = false;
-  isAnswered = false;
+  #isAnswered = false;
 
   constructor({ endpointName, headers, contentLength }: Head, socket: Socket) {
     this.endpointName = endpointName;
@@ -107,6 +107,16 @@ export class DirectRequest {
     return this.#missing === 0;
   }
 
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** Called when the response is sent. The rest of the body is then discarded. */
+  end(): void {
+    this.#isAnswered = true;
+    if (!this.isComplete) this.fail(bodyIncomplete());
+  }
+
   /**
    * Reads the body as text.
    *
@@ -117,7 +127,7 @@ export class DirectRequest {
     checkBodyHeaders({ encoding: this.#headers.get("content-encoding"), length }, limit);
     if (this.#failure) throw this.#failure;
     if (this.isComplete) return this.#decode();
-    this.#reading = Promise.withResolvers();
+    this.#reading ??= Promise.withResolvers();
     this.#socket.resume();
     return this.#reading.promise;
   }
@@ -126,7 +136,7 @@ export class DirectRequest {
   add(bytes: Buffer): Buffer | undefined {
     const taken = Math.min(this.#missing, bytes.length);
     this.#missing -= taken;
-    if (!this.isAnswered && taken > 0) {
+    if (!this.#isAnswered && taken > 0) {
       this.#chunks.push(taken === bytes.length ? bytes : bytes.subarray(0, taken));
       if (this.isComplete) this.#endReading();
       // Without a reader, the body has no limit.
@@ -144,7 +154,7 @@ export class DirectRequest {
   /** Ends the request because its client has disconnected. */
   disconnect(): void {
     if (!this.isComplete) this.fail(bodyIncomplete());
-    if (this.isAnswered) return;
+    if (this.#isAnswered) return;
     this.#isDisconnected = true;
     if (this.#controller) this.#abort();
   }

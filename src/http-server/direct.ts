@@ -3,7 +3,16 @@ import { EventEmitter } from "node:events";
 import { Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { WebhookError } from "../core/errors.ts";
-import { type Answer, errorAnswer, headersOf, internalError, isResponse } from "../http/answer.ts";
+import { webhooksPath } from "../core/urls.ts";
+import {
+  type Answer,
+  assertValidHeader,
+  errorAnswer,
+  headersOf,
+  internalError,
+  isResponse,
+  withoutFraming,
+} from "../http/answer.ts";
 import { bodyIncomplete } from "../http/body.ts";
 import { DirectRequest, parseHead } from "./direct-request.ts";
 
@@ -36,8 +45,18 @@ export interface DirectSettings extends DirectOptions {
 /** A longer head is left to Node, which limits it. */
 const maxHeadBytes = 8 * 1024;
 
-/** Of POST. Node waits for the rest of other heads. */
-const firstByte = 0x50;
+const start = `POST ${webhooksPath}`;
+const lineFeed = /(?<!\r)\n/;
+
+/** Whether the rest of a head can arrive that this file reads. Node refuses most others before they are complete. */
+function isPartOfHead(bytes: Buffer): boolean {
+  if (bytes.length > maxHeadBytes) return false;
+  const text = bytes.toString("latin1");
+  return (text.length < start.length ? start.startsWith(text) : text.startsWith(start)) && !lineFeed.test(text);
+}
+
+/** Node's server adds this time to the keep-alive timeout, so that a client does not send a request just when it ends. */
+const keepAliveBufferMs = 1_000;
 
 /**
  * How long the connection stays open after an early response, so that a client that is still sending can read the
@@ -53,8 +72,6 @@ export class DirectConnection {
   #request: DirectRequest | undefined;
   /** An incomplete head. */
   #head: Buffer | undefined;
-  /** Bytes that arrived after the request in progress. */
-  #rest: Buffer | undefined;
   #requestCount = 0;
   #isAdopted = false;
   /** Whether the connection closes after the response. */
@@ -73,7 +90,7 @@ export class DirectConnection {
 
   /** Whether a request is in progress: from its complete head to the end of its response. */
   get hasRequest(): boolean {
-    return this.#request !== undefined || this.#socket.writableLength > 0;
+    return this.#request?.isAnswered === false || this.#socket.writableLength > 0;
   }
 
   /** Whether the body of the request in progress is incomplete. */
@@ -110,7 +127,10 @@ export class DirectConnection {
       this.#request.fail(bodyLate());
     } else if (this.#requestCount === 0 || this.#head) {
       if (elapsed >= headersTimeout) this.#refuse("ERR_HTTP_REQUEST_TIMEOUT");
-    } else if (keepAliveTimeout > 0 && elapsed >= keepAliveTimeout) this.#socket.destroy();
+    } else if (this.#socket.writableLength > 0) {
+      // The client is reading the response, for which the write timeout applies.
+      this.#since = now;
+    } else if (keepAliveTimeout > 0 && elapsed >= keepAliveTimeout + keepAliveBufferMs) this.#socket.destroy();
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -123,10 +143,10 @@ export class DirectConnection {
     }
   };
 
-  /** Keeps the bytes of the next request, and reads no others until the response. */
+  /** Puts back the bytes of the next request until the response. Otherwise, the end of the connection would arrive before them. */
   #keep(bytes: Buffer): void {
-    this.#rest = this.#rest ? Buffer.concat([this.#rest, bytes]) : bytes;
     this.#socket.pause();
+    this.#socket.unshift(bytes);
   }
 
   /** Reads a request. */
@@ -135,7 +155,7 @@ export class DirectConnection {
     if (!this.#socket.writable) return;
     if (!this.#head) this.#since = performance.now();
     const end = bytes.indexOf("\r\n\r\n");
-    const isIncomplete = end === -1 && bytes.length <= maxHeadBytes && bytes[0] === firstByte;
+    const isIncomplete = end === -1 && isPartOfHead(bytes);
     this.#head = isIncomplete ? bytes : undefined;
     if (isIncomplete) return;
     const head = end === -1 || end > maxHeadBytes ? undefined : parseHead(bytes.toString("latin1", 0, end + 2));
@@ -188,13 +208,14 @@ export class DirectConnection {
   /** Sends a `Response` whose body is in memory. */
   async #sendResponse(request: DirectRequest, response: Response): Promise<void> {
     try {
+      // First, because the body of a `Blob` sets the content type.
+      const hasBody = response.body !== null;
       const { status } = response;
-      const headers = new Headers(response.headers);
+      const headers = new Headers(withoutFraming(response, request.method).headers);
       // Hono's Node adapter has the same default.
-      if (response.body !== null && !headers.has("content-type")) {
-        headers.set("content-type", "text/plain; charset=UTF-8");
-      }
-      headers.delete("content-length");
+      if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
+      if (headers.get("connection")?.toLowerCase() === "close") this.#isLast = true;
+      headers.delete("connection");
       this.#write(request, { status, headers, content: new Uint8Array(await response.arrayBuffer()) });
     } catch (error) {
       this.#fail(request, error);
@@ -207,17 +228,20 @@ export class DirectConnection {
       throw new RangeError(`Status ${status} is not valid in HTTP.`);
     }
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+    let hasDate = false;
     for (const [name, value] of headers) {
       assertValidHeader(name, value);
       head += `${name}: ${value}\r\n`;
+      hasDate ||= name === "date";
     }
     const length = typeof content === "string" ? Buffer.byteLength(content) : content.length;
     // Responses with these statuses must not have a length (RFC 9110, section 8.6).
     if (status !== 204 && status !== 304) head += `content-length: ${length}\r\n`;
     const socket = this.#socket;
-    const closes = this.#isLast || (socket.readableEnded && !this.#rest);
-    head += `Date: ${currentDate()}\r\n${closes ? "Connection: close\r\n" : this.#settings.keepAlive}\r\n`;
-    request.isAnswered = true;
+    const closes = this.#isLast || socket.readableEnded;
+    if (!hasDate) head += `Date: ${currentDate()}\r\n`;
+    head += `${closes ? "Connection: close\r\n" : this.#settings.keepAlive}\r\n`;
+    request.end();
     // The client has disconnected.
     if (!socket.writable) return;
     if (typeof content === "string") socket.write(head + content, length === content.length ? "latin1" : "utf8");
@@ -253,19 +277,11 @@ export class DirectConnection {
     this.#request = undefined;
     this.#since = performance.now();
     const socket = this.#socket;
-    if (this.#isLast || (socket.readableEnded && !this.#rest)) socket.destroySoon();
-    else if (socket.writableNeedDrain) {
-      // The client does not read its responses.
-      socket.pause().once("drain", this.#readOn);
-    } else if (this.#rest) this.#readOn();
+    if (this.#isLast || socket.readableEnded) socket.destroySoon();
+    // The client does not read its responses.
+    else if (socket.writableNeedDrain) socket.pause().once("drain", () => socket.resume());
+    else if (socket.isPaused()) socket.resume();
   }
-
-  readonly #readOn = (): void => {
-    const rest = this.#rest;
-    this.#rest = undefined;
-    this.#socket.resume();
-    if (rest) this.#receive(rest);
-  };
 
   #fail(request: DirectRequest, error: unknown): void {
     if (request.isAnswered) this.#socket.destroy();
@@ -323,17 +339,6 @@ function currentDate(): string {
     date = new Date(second * 1_000).toUTCString();
   }
   return date;
-}
-
-/** Characters that `Headers` accepts but that are not valid in an HTTP header. */
-const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
-
-/** @throws when a header contains a character that is not valid in an HTTP header. */
-export function assertValidHeader(name: string, value: string): void {
-  if (!invalidInHeader.test(value)) return;
-  throw new TypeError(
-    `Header "${name}" contains a character that is not valid in an HTTP header. Remove or encode the character.`,
-  );
 }
 
 function bodyLate(): WebhookError {

@@ -1,9 +1,8 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { hopByHopHeaders } from "../core/urls.ts";
 import { headersOf, type JsonAnswer } from "../http/answer.ts";
-import { assertValidHeader, type DirectConnection, lingerMs, maxLingerBytes } from "./direct.ts";
+import { type DirectConnection, lingerMs, maxLingerBytes } from "./direct.ts";
 
 export interface ExchangeOptions {
   onRequest: (exchange: Exchange) => void;
@@ -239,31 +238,4 @@ export function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
   const { status, content } = answer;
   if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();
   else outgoing.writeHead(status, { ...headersOf(answer), "content-length": Buffer.byteLength(content) }).end(content);
-}
-
-/** Headers that Node sets. `connection` is not included, because a handler can set it to close the connection. */
-const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
-  (name) => name !== "connection",
-);
-
-/**
- * Returns a `Response` without framing headers, because Node derives these headers from the body. A response has framing
- * headers when a handler forwards it from another server. With `hasOwnLengths`, keeps the length.
- *
- * @throws when a header contains a character that is not valid in an HTTP header.
- */
-export function withoutFraming(
-  response: Response,
-  method: string | undefined,
-  { hasOwnLengths = false }: { hasOwnLengths?: boolean | undefined } = {},
-): Response {
-  const { headers, status } = response;
-  for (const [name, value] of headers) assertValidHeader(name, value);
-  // These responses have no body. Their length describes the response to GET or the unchanged resource.
-  const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;
-  const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
-  if (dropped.length === 0) return response;
-  const kept = new Headers(headers);
-  for (const name of dropped) kept.delete(name);
-  return new Response(response.body, { status, statusText: response.statusText, headers: kept });
 }

@@ -1,4 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
+import { hopByHopHeaders } from "../core/urls.ts";
 
 /** The result of a request: a status with a JSON or empty body, or a `Response`. */
 export type Answer = JsonAnswer | Response;
@@ -83,4 +84,42 @@ export function isCrossSite(request: { readonly url: string; header(name: string
   const origin = request.header("origin");
   const host = request.header("host")?.toLowerCase() ?? new URL(request.url).host;
   return origin !== null && URL.parse(origin)?.host !== host;
+}
+
+/** All other characters are not valid in an HTTP header, although `Headers` accepts some of them. */
+const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** @throws when a header contains a character that is not valid in an HTTP header. */
+export function assertValidHeader(name: string, value: string): void {
+  if (!invalidInHeader.test(value)) return;
+  throw new TypeError(
+    `Header "${name}" contains a character that is not valid in an HTTP header. Remove or encode the character.`,
+  );
+}
+
+/** Headers that the server sets. `connection` is not included, because a handler can set it to close the connection. */
+const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
+  (name) => name !== "connection",
+);
+
+/**
+ * Returns a `Response` without framing headers, because the server derives these headers from the body. A response has framing
+ * headers when a handler forwards it from another server. With `hasOwnLengths`, keeps the length.
+ *
+ * @throws when a header contains a character that is not valid in an HTTP header.
+ */
+export function withoutFraming(
+  response: Response,
+  method: string | undefined,
+  { hasOwnLengths = false }: { hasOwnLengths?: boolean | undefined } = {},
+): Response {
+  const { headers, status } = response;
+  for (const [name, value] of headers) assertValidHeader(name, value);
+  // These responses have no body. Their length describes the response to GET or the unchanged resource.
+  const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;
+  const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
+  if (dropped.length === 0) return response;
+  const kept = new Headers(headers);
+  for (const name of dropped) kept.delete(name);
+  return new Response(response.body, { status, statusText: response.statusText, headers: kept });
 }

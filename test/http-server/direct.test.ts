@@ -49,28 +49,34 @@ describe("A request that is read directly", () => {
     ...["Accept", "x-a", "X-A", "X-B", "Webhook-Id", "Content-Type", "Connection", "Keep-Alive", "Expect", "Upgrade"],
     ...["Transfer-Encoding", "Content-Length", "Host", "x a", "x-\xe9", "", " x", "Proxy-Connection", "__proto__"],
   );
-  const lines = fc.array(fc.tuple(name, value), { maxLength: 3 });
+  const lines = fc.array(fc.tuple(name, value), { maxLength: 2 });
+  const plainStart = "POST /webhooks/x HTTP/1.1\r\n";
+  const otherStarts = [
+    ...["POST /webhooks/x?q HTTP/1.1\r\n", "POST /webhooks/x  HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.1\n"],
+    ...["PUT /webhooks/x HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.0\r\n", "POST /webhooks/../x HTTP/1.1\r\n"],
+    ...["POST http://a/webhooks/x HTTP/1.1\r\n", "POST /webhooks/%78 HTTP/1.1\r\n", "POST /webhooks/x\r\n", "\r\n"],
+    ...["GET /x HTTP/1.1\r\n", "POST /webhooks/.x HTTP/1.1\r\n", "PINGPING\r\n"],
+  ];
+  const otherLengths = ["0", "+2", "2 ", "0002", "0x2", "1e1", "-1", "", "none"];
   const request = fc.record({
-    start: fc.constantFrom(
-      ...new Array<string>(6).fill("POST /webhooks/acme/x HTTP/1.1\r\n"),
-      ...["POST /webhooks/x?q HTTP/1.1\r\n", "POST /webhooks/x  HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.1\n"],
-      ...["PUT /webhooks/x HTTP/1.1\r\n", "POST /webhooks/x HTTP/1.0\r\n", "POST /webhooks/../x HTTP/1.1\r\n"],
-      ...["POST http://a/webhooks/x HTTP/1.1\r\n", "POST /webhooks/%78 HTTP/1.1\r\n", "POST /webhooks/x\r\n", "\r\n"],
-    ),
+    start: fc.oneof(fc.constant(plainStart), fc.constantFrom(...otherStarts)),
     before: lines,
     after: lines,
     body: text,
-    length: fc.constantFrom(...new Array<string>(6).fill("right"), "0", "+2", "2 ", "0002", "0x2", "1e1", "-1", "none"),
+    length: fc.oneof(fc.constant("right"), fc.constantFrom(...otherLengths)),
     cuts: fc.array(fc.nat({ max: 400 }), { maxLength: 3 }),
+    /** Whether a delivery precedes the request in the same packet. */
+    isSecond: fc.boolean(),
+    /** Whether the client ends its side after the request, without another delivery. */
+    isLast: fc.boolean(),
   });
+  type Generated = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
   const plain = {
-    start: "POST /webhooks/x HTTP/1.1\r\n",
-    before: [],
-    after: [],
-    body: "{}",
-    length: "right",
+    ...{ start: plainStart, before: [], after: [], body: "{}", length: "right" },
     cuts: [],
+    isSecond: false,
+    isLast: false,
   };
   /** Headers with which a request must be left to Node's server. */
   const headersOfNode: [string, string][] = [
@@ -84,9 +90,19 @@ describe("A request that is read directly", () => {
     ["Expect", "other"],
     ["Upgrade", "h2c"],
     ["X-Twice", "a\r\nX-Twice: b"],
+    ["X-Control", "\x7f"],
+    ["X-Text", "\xe9"],
   ];
-
-  type Generated = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
+  const examples: Generated[] = [
+    ...headersOfNode.map((line) => ({ ...plain, before: [line] })),
+    ...otherStarts.map((start) => ({ ...plain, start })),
+    ...otherLengths.map((length) => ({ ...plain, length })),
+    ...["GET /x HTTP/1.1\r\n", "GET / HT", "POST /webh", plainStart].map((start) => ({
+      ...{ ...plain, start },
+      ...{ isSecond: true, isLast: true },
+    })),
+    { ...plain, length: "5", isSecond: true, isLast: true },
+  ];
 
   function bytesOf({ start, before, after, body, length }: Generated): Buffer {
     const bytes = Buffer.from(body);
@@ -101,16 +117,18 @@ describe("A request that is read directly", () => {
     return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
   }
 
-  /** Sends a request in pieces, then another. Returns the responses, until the connection ends. */
-  async function ask(url: string, bytes: Buffer, cuts: readonly number[]) {
+  /** Sends a request in pieces. Returns the responses, until the connection ends. */
+  async function ask(url: string, generated: Generated) {
+    const bytes = Buffer.concat([...(generated.isSecond ? [delivery] : []), bytesOf(generated)]);
     const socket = await openSocket(url);
-    const ends = [...new Set(cuts)].filter((cut) => cut < bytes.length).sort((left, right) => left - right);
+    const ends = [...new Set(generated.cuts)].filter((cut) => cut < bytes.length).sort((left, right) => left - right);
     for (const [index, end] of [...ends, bytes.length].entries()) {
       socket.send(bytes.subarray(index === 0 ? 0 : ends[index - 1], end));
-      await wait(1);
+      if (!generated.isLast) await wait(1);
     }
     const answers: RawAnswer[] = [];
-    socket.send(delivery).finish();
+    if (!generated.isLast) socket.send(delivery);
+    socket.finish();
     await socket.ended;
     for (;;) {
       const answer = await socket.answer().catch(() => undefined);
@@ -125,14 +143,10 @@ describe("A request that is read directly", () => {
     const [direct, routed] = [await openEcho({ isDirect: true }), await openEcho({ isDirect: false })];
     await fc.assert(
       fc.asyncProperty(request, async (generated) => {
-        const bytes = bytesOf(generated);
-        const [answers, expected] = await Promise.all([
-          ask(direct.url, bytes, generated.cuts),
-          ask(routed.url, bytes, generated.cuts),
-        ]);
+        const [answers, expected] = await Promise.all([ask(direct.url, generated), ask(routed.url, generated)]);
         expect(answers).toEqual(expected);
       }),
-      { numRuns: 150, examples: headersOfNode.map((line): [Generated] => [{ ...plain, before: [line] }]) },
+      { numRuns: examples.length + 150, examples: examples.map((example): [Generated] => [example]) },
     );
   });
 
@@ -256,11 +270,144 @@ describe("The timeouts of a connection without Node's server", () => {
     expect(listener.connectionCount).toBe(1);
     finish.resolve();
     expect((await socket.answer()).headers.get("keep-alive")).toBe("timeout=5, max=1000");
-    vi.advanceTimersByTime(4_000);
+    vi.advanceTimersByTime(5_000);
+    await wait(10);
     expect(socket.isEnded).toBe(false);
+    // Like Node's server, a second later than announced.
     vi.advanceTimersByTime(2_000);
     await socket.ended;
   });
+
+  test.each([5_000, 0])(
+    "leave a connection open while its client reads a response: keep-alive of %i ms",
+    async (keepAliveMs) => {
+      const content = "x".repeat(20 * 1024 * 1024);
+      const { url } = await openListener({
+        timeouts: { ...timeouts, keepAliveMs },
+        deliver: async () => ({ status: 200, content }),
+      });
+      const socket = (await openSocket(url)).pause();
+      await send(socket, delivery);
+      vi.advanceTimersByTime(60_000);
+      await wait(10);
+      expect((await socket.resume().answer()).text).toHaveLength(content.length);
+      if (keepAliveMs === 0) vi.advanceTimersByTime(60_000);
+      await wait(10);
+      expect(socket.isEnded).toBe(false);
+    },
+  );
+
+  test("are not checked after the listener has closed", async () => {
+    const before = vi.getTimerCount();
+    const { listener } = await openListener({ timeouts });
+    expect(vi.getTimerCount()).toBe(before + 1);
+    await listener.close(1_000);
+    expect(vi.getTimerCount()).toBe(before);
+  });
+});
+
+test.each([
+  ["garbage that starts like POST", "PINGPING\r\n", 400],
+  ["a line that ends without a carriage return", "POST /webhooks/x HTTP/1.1\nHost: a\n", 400],
+  ["a head that is too long", `POST /webhooks/x HTTP/1.1\r\nX-Long: ${"x".repeat(20_000)}`, 431],
+])("A client that sends %s is answered immediately", async (_what, text, status) => {
+  const { url } = await openListener();
+  expect((await (await openSocket(url)).send(text).answer()).status).toBe(status);
+});
+
+test.each([
+  ["a delivery", delivery, '{"way":"short"}'],
+  ["a page", page, '{"way":"long"}'],
+])(
+  "A client that ends its side while it waits is answered, and then %s in the same packet",
+  async (_what, next, text) => {
+    const finish = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const { url } = await openListener({
+      deliver: async (request) => {
+        await request.readBody(1_000);
+        started.resolve();
+        await finish.promise;
+        return { status: 200, content: '{"way":"short"}' };
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(Buffer.concat([delivery, next])).finish();
+    await started.promise;
+    await wait(20);
+    finish.resolve();
+    const [first, second] = [await socket.answer(), await socket.answer()];
+    expect([first.headers.get("connection"), second.text]).toEqual(["keep-alive", text]);
+    await socket.ended;
+  },
+);
+
+test("A client that ends its side before it reads its responses gets all of them", async () => {
+  const { url } = await openListener({
+    deliver: async () => ({ status: 200, content: "x".repeat(8 * 1024 * 1024) }),
+  });
+  const socket = (await openSocket(url)).pause();
+  socket.send(Buffer.concat([delivery, delivery])).finish();
+  await wait(50);
+  socket.resume();
+  expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 200]);
+  await socket.ended;
+});
+
+test("A Response on a direct connection is framed by its body, and can close the connection", async () => {
+  const { url } = await openListener({
+    deliver: async () =>
+      new Response("hello", {
+        headers: { "transfer-encoding": "chunked", connection: "close", date: "Mon, 01 Jan 2024 00:00:00 GMT" },
+      }),
+  });
+  const socket = await openSocket(url);
+  const { headers, text } = await socket.send(delivery).answer();
+  expect([text, headers.get("content-length"), headers.get("transfer-encoding")]).toEqual(["hello", "5", null]);
+  expect([headers.get("connection"), headers.get("date")]).toEqual(["close", "Mon, 01 Jan 2024 00:00:00 GMT"]);
+  await socket.ended;
+});
+
+test.each(["a\u0001", "\u010d\u010aX-Planted: 1"])(
+  "A header with a character that is not valid is not sent",
+  async (value) => {
+    const { log, url } = await openListener({
+      deliver: async () => ({ status: 200, content: "{}", extraHeaders: { "x-a": value } }),
+    });
+    const { status, headers } = await (await openSocket(url)).send(delivery).answer();
+    expect([status, headers.get("x-planted")]).toEqual([500, null]);
+    expect(log.lines).toMatchObject([{ level: "error" }]);
+  },
+);
+
+test("A body that is read after an early answer is incomplete", async () => {
+  const codes: unknown[] = [];
+  const { url } = await openListener({
+    deliver: async (request) => {
+      setTimeout(() => {
+        for (const reading of [request.readBody(1_000), request.readBody(1_000)])
+          reading.catch(({ code }) => codes.push(code));
+      }, 10);
+      return { status: 413, content: null };
+    },
+  });
+  const socket = await openSocket(url);
+  expect((await socket.send(delivery.subarray(0, -1)).answer()).status).toBe(413);
+  await expect.poll(() => codes).toEqual(["BODY_INCOMPLETE", "BODY_INCOMPLETE"]);
+});
+
+test("A client that sends more during a slow delivery is not read", async () => {
+  const finish = Promise.withResolvers<Answer>();
+  const { url } = await openListener({ deliver: () => finish.promise });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  socket.write(delivery);
+  await wait(20);
+  socket.write(Buffer.alloc(24 * 1024 * 1024));
+  await wait(100);
+  expect(socket.writableLength).toBeGreaterThan(0);
+  finish.resolve({ status: 200, content: null });
 });
 
 test("A client that ends its side within a head is answered 400", async () => {

@@ -98,6 +98,11 @@ export class RawSocket {
     return this;
   }
 
+  resume(): this {
+    this.#socket.resume();
+    return this;
+  }
+
   /** Ends this side of the connection (FIN) and continues to read. */
   finish(): this {
     this.#socket.end();

@@ -2,8 +2,8 @@ import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import { type Answer, errorAnswer, internalError, toResponse } from "../../http/answer.ts";
-import { type Connections, type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
+import { type Answer, errorAnswer, internalError, toResponse, withoutFraming } from "../../http/answer.ts";
+import { type Connections, type Exchange, sendJson } from "../../http-server/exchange.ts";
 import {
   type ConnectionLimits,
   createHttpServer,

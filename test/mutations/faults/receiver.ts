@@ -357,7 +357,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a delivery whose response was sent counts as disconnected",
     file: "src/http-server/direct-request.ts",
-    find: "    if (this.isAnswered) return;\n    this.#isDisconnected = true;",
+    find: "    if (this.#isAnswered) return;\n    this.#isDisconnected = true;",
     replace: "    this.#isDisconnected = true;",
     tests: ["test/http-server/direct.test.ts"],
   },
