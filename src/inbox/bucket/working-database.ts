@@ -133,11 +133,14 @@ export class WorkingDatabase {
   }
 
   applyPossible(changes: Uint8Array): void {
+    // Without earlier changes, a delivery can occur twice. The second one is skipped.
+    this.database.exec("CREATE UNIQUE INDEX IF NOT EXISTS replayed_ids ON deliveries (endpoint, id)");
     applyPossibleChanges(this.database, changes);
   }
 
   /** Finishes the replay. After that, the database can be used as the working file. */
   finish(): void {
+    this.database.exec("DROP INDEX IF EXISTS replayed_ids");
     this.#createTriggers();
     migrateDatabase(this.database);
   }

@@ -140,6 +140,7 @@ export async function pruneInbox(
     }
   }
   if (tasks.isClosed) return count;
+  table.ids.trim(Number(table.statements.storedTotal().get()?.deliveries ?? 0));
   await groupCommit.write(() => table.ownActions.prune(now()));
   await groupCommit.write(() => table.leases.removeProcessesBefore(now() - processRetentionMs));
   for (let isDone = false; !isDone && !tasks.isClosed; ) {

@@ -159,7 +159,9 @@ export class DeliveryTable {
     if (found !== undefined) return this.#addAgain(found, { body, headersText, now });
     if (this.totals.queued(endpoint) >= maxQueued) throw inboxFull(endpoint);
     const values = [endpoint, id, body, receivedAt.getTime(), now, headersText, replayOf ?? null] as const;
-    const sequence = Number(this.statements.add().run(...values).lastInsertRowid);
+    const { changes, lastInsertRowid } = this.statements.add().run(...values);
+    if (changes === 0) return true;
+    const sequence = Number(lastInsertRowid);
     this.ids.add(sequence, delivery);
     this.totals.add(endpoint, "queued");
     this.#noticeDisorder(sequence, receivedAt.getTime());

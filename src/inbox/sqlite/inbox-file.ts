@@ -96,7 +96,6 @@ export class InboxFile {
   begin(): void {
     if (this.#problem) this.#throwIfGone();
     this.#space.refreshIfNeeded();
-    this.table.ids.prepare();
     this.#begin.run();
     this.table.ids.begin();
     try {

@@ -130,6 +130,8 @@ export class SqliteInbox implements Inbox {
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { table, groupCommit, now } = this.#context;
+    const loading = table.ids.isLoaded ? undefined : this.#loadIds(delivery.endpoint);
+    if (loading) await loading;
     const bytes = Buffer.byteLength(delivery.body);
     const stored = groupCommit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
@@ -138,6 +140,23 @@ export class SqliteInbox implements Inbox {
     // The claim is then part of the same transaction, which saves a sync to disk, or a request to the store of the log.
     this.#wake(delivery.endpoint);
     return { duplicate: await stored };
+  }
+
+  /** @throws `INBOX_UNAVAILABLE` if the file cannot be read. */
+  #loadIds(endpoint: string): Promise<void> | undefined {
+    const { table, damage } = this.#context;
+    const report = () => void damage.recordIfDamage(table.ids.damage, endpoint);
+    const fail = (error: unknown) => {
+      throw inboxUnavailable(error);
+    };
+    try {
+      const loading = table.ids.load();
+      if (loading) return loading.then(report, fail);
+      report();
+      return undefined;
+    } catch (error) {
+      return fail(error);
+    }
   }
 
   /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */

@@ -31,14 +31,17 @@ export function createStatements(database: DatabaseSync) {
   };
   return {
     row: sql("SELECT * FROM deliveries WHERE sequence = ?"),
+    // Searches all deliveries, except in files of older releases, which have an index.
+    sequenceOf: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND id = ?"),
     // These two only read an index, so they also work for deliveries on damaged pages.
     keyOf: sql("SELECT endpoint, id FROM deliveries INDEXED BY deliveries_ids WHERE sequence = ?"),
     keysAfter: sql(
       `SELECT sequence, endpoint, id FROM deliveries INDEXED BY deliveries_ids
        WHERE sequence > ? ORDER BY sequence LIMIT ? + 0`,
     ),
-    lastAdded: sql("SELECT seq FROM sqlite_sequence WHERE name = 'deliveries'"),
-    firstSequence: sql("SELECT min(sequence) AS sequence FROM deliveries"),
+    keysInTableAfter: sql(
+      `SELECT sequence, endpoint, id FROM deliveries NOT INDEXED WHERE sequence > ? ORDER BY sequence LIMIT ? + 0`,
+    ),
     newest: sql(
       "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ? + 0",
     ),
@@ -77,13 +80,16 @@ export function createStatements(database: DatabaseSync) {
     addDisorder: sql("UPDATE disorder SET max_ms = max(max_ms, ?)"),
     lastBefore: sql("SELECT received_at FROM deliveries WHERE sequence < ? ORDER BY sequence DESC LIMIT 1"),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
+    storedTotal: sql("SELECT sum(deliveries) AS deliveries FROM totals"),
     queuedTotal: sql("SELECT deliveries FROM totals WHERE endpoint = ? AND status = 'queued'"),
     addToTotal: sql(
       "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries",
     ),
+    // Adds no row only in a file of an older release, if the ID of a stored delivery cannot be read.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers, replay_of)
-       VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7)`,
+       VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7)
+       ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
       `UPDATE deliveries SET status = 'queued', body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,

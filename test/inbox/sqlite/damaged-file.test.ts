@@ -80,21 +80,39 @@ describe("A damaged page of a large file", () => {
     ]);
   });
 
-  test("of the index of IDs does not stop new deliveries, and duplicates of readable ones are found", async () => {
+  test.each([
+    ["first", 0],
+    ["second", 1],
+  ])("of the index of IDs, the %s one, does not hide deliveries, and is reported", async (_which, at) => {
     const file = largeFile();
     const pages = pagesWith(file, { name: "deliveries_ids", kind: "leaf", text: "bad" });
     expect(pages.length).toBeGreaterThan(2);
     const database = new DatabaseSync(file);
-    const [first] = database.prepare("SELECT id FROM deliveries WHERE endpoint = 'bad' ORDER BY sequence").all();
+    const ids = database.prepare("SELECT id FROM deliveries WHERE endpoint = 'bad'").all();
     database.close();
-    damage(file, pages.slice(1, 2));
+    damage(file, pages.slice(at, at + 1));
     const { inbox } = openInbox({ file, leaseMs: hourMs });
-    expect(await inbox.accept(incoming("good"))).toEqual({ duplicate: false });
-    expect(await inbox.accept(incoming("good"))).toEqual({ duplicate: true });
-    expect(await inbox.accept(incoming("crashed"))).toEqual({ duplicate: true });
-    expect(await inbox.get({ endpoint: "bad", id: String(first?.id) })).toBeDefined();
+    const accept = async (id: string, endpoint = "bad") =>
+      (await inbox.accept({ ...incoming(id), endpoint })).duplicate;
+    expect(await accept("good", "retrain")).toBe(false);
+    expect(await accept("good", "retrain")).toBe(true);
+    for (const { id } of ids.slice(0, 300)) expect(await accept(String(id))).toBe(true);
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
     work(inbox, () => succeeded);
     await waitForStatus(inbox, "good", "succeeded");
+  });
+
+  test("of the counter of sequences does not stop deliveries that are stored", async () => {
+    const file = largeFile();
+    const database = new DatabaseSync(file);
+    const root = Number(
+      database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_sequence'").get()?.rootpage,
+    );
+    database.close();
+    damage(file, [root]);
+    const { inbox } = openInbox({ file, leaseMs: hourMs });
+    const bad = work(inbox, () => succeeded, { endpoint: "bad", concurrency: 20 });
+    await waitFor(() => expect(bad.length).toBeGreaterThan(100));
   });
 
   test("stops deliveries beside it only until others are added and their wait is over", () => {

@@ -283,7 +283,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a response to HEAD loses its Content-Length",
-    file: "src/http-server/exchange.ts",
+    file: "src/http/answer.ts",
     find: 'const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;',
     replace: "const keepsLength = status === 304 || hasOwnLengths;",
     tests: ["test/receiver/node/direct-request.test.ts"],
