@@ -390,3 +390,22 @@ test("A process that checks for a takeover does not take its own new record for 
   await checked;
   expect(owner.fencedBy).toBeUndefined();
 });
+
+test("A delivery in a record that was unreadable for a time, and that was sent again, is stored once", async () => {
+  const store = new MemoryObjectStore();
+  const first = await openLoggedTable(store);
+  await add(first, "a");
+  const together = ["b", "c", "d"].map((id) => ({ id, endpoint: "retrain", body: "{}", receivedAt: new Date(1_000) }));
+  await first.write(() => together.map((delivery) => first.table.add(delivery, { now: 1_000, maxQueued: 100 })));
+  const [number, stored] = [3, store.objects.get(recordKey(3))];
+  tear(store, number);
+  const second = await openLoggedTable(store);
+  for (const id of ["d", "z"]) await add(second, id);
+  if (stored) store.objects.set(recordKey(number), stored);
+  const { database } = await replayLog(store);
+  expect(
+    ids(database)
+      .filter((id) => id === "d" || id === "z")
+      .sort(),
+  ).toEqual(["d", "z"]);
+});

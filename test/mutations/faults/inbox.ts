@@ -731,4 +731,25 @@ export const faults: readonly Fault[] = [
     replace: "      added.clear();\n    },\n    /** Forgets",
     tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
   },
+  {
+    name: "SQLite: the IDs of a transaction that was rolled back are those of the file",
+    file: "src/inbox/sqlite/inbox-file.ts",
+    find: '    this.table.ids.end("rolled back");\n',
+    replace: "",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
+  {
+    name: "SQLite: a process does not find the deliveries that others store after its first transaction",
+    file: "src/inbox/sqlite/inbox-file.ts",
+    find: '    this.table.ids.end("committed");\n',
+    replace: "",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
+  {
+    name: "SQLite: the IDs of removed deliveries stay in memory",
+    file: "src/inbox/sqlite/delivery-ids.ts",
+    find: "this.#count <= 2 * stored + keptEntries",
+    replace: "this.#count > 0",
+    tests: ["test/inbox/sqlite/delivery-ids.test.ts"],
+  },
 ];
