@@ -9,10 +9,10 @@ import type { MemoryLoad, MemoryResult } from "./memory-sockets.ts";
 import { median, printTable } from "./report.ts";
 
 /**
- * The commit to compare with: "fix(inbox): log that a delivery replayed while running is queued", the end of the work on a smaller and
- * faster core. Replace it only with a faster commit, or explain in the commit message why it may be slower.
+ * The commit to compare with: the first one that reads deliveries from their socket and finds IDs in memory. Replace it only with a faster
+ * commit, or explain in the commit message why it may be slower.
  */
-const baseCommit = "de0ce6f6c9c739ee17e460b02f80f7d40048efd0";
+const baseCommit = "b0c78ce2c2285b4a1b74724f7e65401bd385ed99";
 /** Above this ratio of the CPU times, a gated row fails. README.md shows what it detects. */
 const threshold = 1.04;
 /** A row above the threshold is measured until it falls below, or has this many times the rounds. */
