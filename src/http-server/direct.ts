@@ -32,14 +32,45 @@ export interface DirectOptions {
   onError: (error: unknown) => void;
 }
 
-/** The settings of a server that the direct connections follow. */
-export interface DirectSettings extends DirectOptions {
+interface DirectSettings extends DirectOptions {
   server: Server;
   /** The function of Node's server that reads a connection. */
   adopt: (socket: Socket) => void;
   maxRequests: number;
   /** The header lines of a response after which the connection stays open. */
   keepAlive: string;
+}
+
+/** Creates the reader of a connection, or returns `undefined` if Node's server reads it. */
+export type OpenDirect = (socket: Socket) => DirectConnection | undefined;
+
+/**
+ * Replaces the reader of a server's connections, and checks the timeouts of `connections` in intervals. Returns `undefined` on Bun,
+ * whose server has no reader that can be replaced.
+ */
+export function readDirectly(
+  server: Server,
+  connections: ReadonlyMap<unknown, { direct: DirectConnection | undefined }>,
+  { maxRequests, checkMs, ...options }: DirectOptions & { maxRequests: number; checkMs: number | undefined },
+): OpenDirect | undefined {
+  const [adopt] = server.listeners("connection");
+  if (!adopt) return undefined;
+  server.removeAllListeners("connection");
+  const keepAlive = keepAliveLines(server, maxRequests);
+  const settings = { ...options, server, adopt: adopt.bind(server), maxRequests, keepAlive };
+  let timer: ReturnType<typeof setInterval> | undefined;
+  server.on("listening", () => {
+    timer = setInterval(() => {
+      const now = performance.now();
+      for (const { direct } of connections.values()) direct?.checkTimeout(now);
+    }, checkMs).unref();
+  });
+  server.on("close", () => clearInterval(timer));
+  return (socket) => {
+    if (!isObserved()) return new DirectConnection(socket, settings);
+    settings.adopt(socket);
+    return undefined;
+  };
 }
 
 /** A longer head is left to Node, which limits it. */
@@ -322,7 +353,7 @@ interface Sent {
 const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /** Returns the lines that Node's server sends on connections that stay open. */
-export function keepAliveLines({ keepAliveTimeout }: Server, maxRequests: number): string {
+function keepAliveLines({ keepAliveTimeout }: Server, maxRequests: number): string {
   if (keepAliveTimeout === 0) return "Connection: keep-alive\r\n";
   const max = Number.isFinite(maxRequests) ? `, max=${maxRequests}` : "";
   return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / 1_000)}${max}\r\n`;
@@ -352,6 +383,6 @@ function bodyLate(): WebhookError {
 const requestStart = channel("http.server.request.start");
 
 /** Whether other code observes the requests of Node's servers. OpenTelemetry replaces the method instead of subscribing. */
-export function isObserved(): boolean {
+function isObserved(): boolean {
   return requestStart.hasSubscribers || Server.prototype.emit !== EventEmitter.prototype.emit;
 }

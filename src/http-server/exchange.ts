@@ -43,7 +43,7 @@ function headProblem(request: IncomingMessage): string | undefined {
   // A `Request` cannot have such a URL.
   if (!url.startsWith("/") && hasCredentials(url)) return "Credentials in the URL";
   // Node uses the first Host header, but a proxy can use another one.
-  if (hasDuplicateHeader(rawHeaders, "host")) return "Multiple Host headers";
+  if (hasSeveralHosts(rawHeaders)) return "Multiple Host headers";
   const coding = headers["transfer-encoding"];
   if (coding === undefined) return undefined;
   // HTTP/1.0 has no Transfer-Encoding, so a proxy can end the body elsewhere.
@@ -57,14 +57,8 @@ function hasCredentials(url: string): boolean {
   return Boolean(username || password);
 }
 
-/** Whether a header occurs more than once. Pass the name in lowercase. */
-function hasDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? "";
-    if (given.length === name.length && given.toLowerCase() === name) count += 1;
-  }
-  return count > 1;
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1;
 }
 
 /** A request of Node's HTTP server and its response. */

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
-import { DirectConnection, type DirectOptions, isObserved, keepAliveLines } from "./direct.ts";
+import { type DirectOptions, type OpenDirect, readDirectly } from "./direct.ts";
 import {
   Connection,
   type Connections,
@@ -34,50 +34,13 @@ export function createHttpServer({ server: options, limits, direct, probeMs, war
   const handle = createExchangeHandler(connections, callbacks);
   const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, handle);
   server.on("checkContinue", (incoming, outgoing) => handle(incoming, outgoing, true));
+  const { maxRequestsPerSocket: maxRequests } = limits;
   const openDirect =
     direct &&
-    readDirectly(server, {
-      ...{
-        connections,
-        direct,
-        maxRequests: limits.maxRequestsPerSocket,
-        checkMs: options.connectionsCheckingInterval,
-      },
-    });
+    readDirectly(server, connections, { ...direct, maxRequests, checkMs: options.connectionsCheckingInterval });
   limitConnections(server, { connections, limits, warn, openDirect });
   answerHalfClosed(server, connections, probeMs);
   return { server, connections };
-}
-
-/** Replaces the reader of a server's connections. Returns a function that creates the new reader of a connection. */
-function readDirectly(
-  server: Server,
-  {
-    connections,
-    direct,
-    maxRequests,
-    checkMs,
-  }: { connections: Connections; direct: DirectOptions; maxRequests: number; checkMs: number | undefined },
-): ((socket: Socket) => DirectConnection | undefined) | undefined {
-  const [adopt] = server.listeners("connection");
-  // The server of Bun has no such listener.
-  if (!adopt) return undefined;
-  server.removeAllListeners("connection");
-  const keepAlive = keepAliveLines(server, maxRequests);
-  const settings = { ...direct, server, adopt: adopt.bind(server), maxRequests, keepAlive };
-  let timer: ReturnType<typeof setInterval> | undefined;
-  server.on("listening", () => {
-    timer = setInterval(() => {
-      const now = performance.now();
-      for (const connection of connections.values()) connection.direct?.checkTimeout(now);
-    }, checkMs).unref();
-  });
-  server.on("close", () => clearInterval(timer));
-  return (socket) => {
-    if (!isObserved()) return new DirectConnection(socket, settings);
-    settings.adopt(socket);
-    return undefined;
-  };
 }
 
 interface SocketOptions {
@@ -253,7 +216,7 @@ export function limitConnections(
     connections: Connections;
     limits: ConnectionLimits;
     warn: Warn;
-    openDirect?: ((socket: Socket) => DirectConnection | undefined) | undefined;
+    openDirect?: OpenDirect | undefined;
   },
 ): void {
   const { maxConnections } = limits;

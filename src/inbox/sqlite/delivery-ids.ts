@@ -52,11 +52,9 @@ export class DeliveryIds {
 
   /**
    * Reads all IDs, in parts, so that the event loop is not blocked: a million take about a second. Until then, `find` searches the file,
-   * which takes longer the more deliveries it contains. Returns `undefined` if one part was sufficient.
+   * which takes longer the more deliveries it contains.
    */
-  load(): Promise<void> | undefined {
-    if (!this.#loading) this.#isLoaded = this.#readNext();
-    if (this.#isLoaded) return undefined;
+  load(): Promise<void> {
     this.#loading ??= this.#loadParts().finally(() => {
       this.#loading = undefined;
     });
@@ -64,6 +62,7 @@ export class DeliveryIds {
   }
 
   async #loadParts(): Promise<void> {
+    // Also before the first part, so that all deliveries that arrive before it is read wait, and keep their order.
     do await nextTurn();
     while (!this.#readNext());
     this.#isLoaded = true;

@@ -130,8 +130,7 @@ export class SqliteInbox implements Inbox {
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { table, groupCommit, now } = this.#context;
-    const loading = table.ids.isLoaded ? undefined : this.#loadIds(delivery.endpoint);
-    if (loading) await loading;
+    if (!table.ids.isLoaded) await this.#loadIds(delivery.endpoint);
     const bytes = Buffer.byteLength(delivery.body);
     const stored = groupCommit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
@@ -143,20 +142,14 @@ export class SqliteInbox implements Inbox {
   }
 
   /** @throws `INBOX_UNAVAILABLE` if the file cannot be read. */
-  #loadIds(endpoint: string): Promise<void> | undefined {
+  async #loadIds(endpoint: string): Promise<void> {
     const { table, damage } = this.#context;
-    const report = () => void damage.recordIfDamage(table.ids.damage, endpoint);
-    const fail = (error: unknown) => {
-      throw inboxUnavailable(error);
-    };
     try {
-      const loading = table.ids.load();
-      if (loading) return loading.then(report, fail);
-      report();
-      return undefined;
+      await table.ids.load();
     } catch (error) {
-      return fail(error);
+      throw inboxUnavailable(error);
     }
+    damage.recordIfDamage(table.ids.damage, endpoint);
   }
 
   /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */

@@ -140,10 +140,18 @@ test("A duplicate of a delivery in a file of an older release is found, also if 
   expect(process.store([{ endpoint: "a", id: "1" }])).toEqual([true]);
 });
 
-test("The first deliveries wait until the IDs are read", async () => {
-  const { inbox, file } = openInbox();
-  expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
-  const restarted = openInbox({ file }).inbox;
-  const accepted = await Promise.all(["a", "b", "a"].map((id) => restarted.accept(incoming(id))));
-  expect(accepted.map(({ duplicate }) => duplicate)).toEqual([true, false, true]);
+test("The first deliveries wait until all IDs are read, in their order", async () => {
+  const file = inboxFile();
+  using writer = await openProcess(file);
+  writer.store(Array.from({ length: 12_000 }, (_, index) => ({ endpoint: "retrain", id: `id-${index}` })));
+  const { inbox } = openInbox({ file, maxQueued: 12_001 });
+  const ids = ["id-11999", "first", "second", "id-0", "first"];
+  const accepted = await Promise.allSettled(ids.map((id) => inbox.accept(incoming(id))));
+  expect(accepted).toMatchObject([
+    { value: { duplicate: true } },
+    { value: { duplicate: false } },
+    { reason: { code: "INBOX_FULL" } },
+    { value: { duplicate: true } },
+    { value: { duplicate: true } },
+  ]);
 });
